@@ -27,6 +27,9 @@ from tailrace_bench.language_programs import measure_memory, measure_programs
 from tailrace_bench.stepping import working_directory
 
 BODIES = 100
+# Repetitions before those that count.
+WARM_UP = 1
+RANKS = 1, 2
 # Beyond so many lines a program is checked once.
 LONG = 100_000
 # The front end in a process of its own, from its first import on.
@@ -98,7 +101,7 @@ def measure(request: Request) -> dict[str, Any]:
         def compile_program(source: Path, target: Path, *options: str) -> None:
             commands.run(tailrace("compile", "--warnings", "off", source, "-o", target, *options))
 
-        costs = measure_fragments(directory, request.pairs, (1, 2), request.reference, compile_program)
+        costs = measure_fragments(directory, request.pairs, RANKS, request.reference, compile_program)
         memory = measure_memory(directory, compile_program)
         programs = (
             measure_programs(directory, request.pairs, request.reference, compile_program)
@@ -164,9 +167,9 @@ def write(path: Path, text: str) -> Path:
 
 
 def repeated(request: Request, what: str, rows: dict[str, Callable[[], Cost]]) -> list[dict[str, Any]]:
-    """All commands one after the other, repetition by repetition; the first one is not measured."""
+    """All commands one after the other, repetition by repetition; the first one is for warming up."""
     costs: dict[str, list[Cost]] = {name: [] for name in rows}
-    for repetition in range(-1, request.pairs):
+    for repetition in range(-WARM_UP, request.pairs):
         say(f"{what}: repetition {repetition + 1} of {request.pairs}")
         for name, run in rows.items():
             cost = run()
@@ -197,12 +200,17 @@ def measure_checks(request: Request, directory: Path, commands: Commands) -> lis
     for name, run in rows[True].items():
         say(f"{name}, once")
         found.append(row_of(name, [run()]))
+    price_further_lines(found, counts)
+    return found
+
+
+def price_further_lines(found: list[dict[str, Any]], counts: dict[str, int]) -> None:
+    """Seconds and bytes of each line that a program has more than the one of the row before."""
     for shorter, row in pairwise(found):
         further = counts[row["name"]] - counts[shorter["name"]]
         row["line_s"] = (row["wall_s"]["median"] - shorter["wall_s"]["median"]) / further
         more = row["memory_bytes"]["median"] - shorter["memory_bytes"]["median"]
         row["line_bytes"] = more / further
-    return found
 
 
 def measure_runs(request: Request, directory: Path, commands: Commands) -> list[dict[str, Any]]:

@@ -406,3 +406,53 @@ def test_a_message_in_full(tmp_path, monkeypatch):
         "\t          ^\n"
         "  Fix: int(...) converts\n"
     )
+
+
+# The program of the reference (with another name for what prints), and what two faults in it get.
+POWERS = """C++ sub one(name r)                 ${{ r = 1; $}}
+C++ sub double_it(int a, name r)    ${{ r = 2 * a; $}}
+C++ sub show(string what, int v)    ${{ printf("%s %d\\n", what, v); $}}
+sub powers(name x, int n) {
+    one(x[0]);
+    for i=1..n cf step[i]: double_it(x[i-1], x[i]) @ { locator_cyclic: i; };
+} @ { locator_cyclic x[i] => i; }
+sub main(int n) {
+    df x, big;
+    powers(x, n);
+    while x[k] < 100, k=0..out big
+        let next = k + 1 if next % 2 == 0 show("even", x[k]);
+    show("first over 100:", x[big]);
+}
+"""
+FAULTS = [
+    (
+        "one(x[0]);",
+        'double_it("1", x[0]);',
+        "powers.fa:5:15: error: argument 1 of double_it is a string, parameter a is an int. "
+        "Declared at powers.fa:2:9. [SYN1]\n"
+        '    double_it("1", x[0]);\n'
+        "              ^\n"
+        "  Fix: int(...) converts\n",
+    ),
+    (
+        ", x[big]);",
+        ");",
+        "powers.fa:13:5: error: show takes 2 arguments (string what, int v), got 1. "
+        "Declared at powers.fa:3:9. [SYN3]\n"
+        '    show("first over 100:");\n'
+        "    ^\n"
+        "  Fix: show(what, v)\n",
+    ),
+]
+
+
+@pytest.mark.parametrize(("right", "wrong", "said"), FAULTS, ids=["a type", "a number"])
+def test_faults_in_the_program_of_the_reference(tmp_path, monkeypatch, right, wrong, said):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("CXX", "/nowhere/g++")
+    Path("powers.fa").write_text(POWERS)
+    assert check_program(Path("powers.fa"))[1].errors == []
+    Path("powers.fa").write_text(POWERS.replace(right, wrong))
+    answer = command.tailrace("compile", "--warnings", "off", "powers.fa")
+    assert (answer.status, answer.out, answer.err) == (2, "", said)
+    assert not Path("powers.so").exists()

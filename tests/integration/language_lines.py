@@ -25,6 +25,7 @@ extern "C" void c_pass(InputDF &v, OutputDF &r) { r.copy(v); }
 extern "C" void c_block(int n, OutputDF &r) { r.create<int>(n, 1); }
 extern "C" void c_two(int a, OutputDF &r, OutputDF &s) { r = a; s = a + 1; }
 extern "C" void c_nothing() {}
+extern "C" void c_const(const int a, const double b, const char *const c) { printf("%d %g %s\n", a, b, c); }
 """
 HEAD = (
     "import c_set(value, name) as set; import c_show(value) as show; import c_int(int) as show_int; "
@@ -55,6 +56,8 @@ class Refused:
     words: str
     defines: tuple[str, ...] = ()
     files: dict[str, str] = field(default_factory=dict)
+    compiled: bool = False
+    """Only the compiler of C++ knows, or the bodies of a run are its own."""
 
 
 def runs(text: str, out: str, **more) -> Runs:
@@ -426,4 +429,50 @@ MEANING = {
         no("if 0 nope(1); show(2);", "SYN2", "1:6", "unknown subroutine nope"),
     ],
 }  # fmt: skip
-LINES = {"A": PREPROCESSOR, "B": GRAMMAR, "C": MEANING}
+BODY = {
+    "int, real and string are int, double and const char *, const or not": [
+        runs('import c_const(int, real, string) as f; sub main() f(1, 2.5, "three");', "1 2.5 three", compiled=True),
+        runs('C++ sub f(int a, real b, string c) ${{ printf("%d %g %zu\\n", a / 2, b / 2, strlen(c)); $}} sub main() f(3, 3, "abc");', "1 1.5 3", compiled=True),
+        no("import c_int(real) as f; sub main() f(1);", "SYN12", "1:8", "the C++ function is c_int(int v), the import c_int(real)", compiled=True),
+        no("import c_real(int) as f; sub main() f(1);", "SYN12", "1:8", "Declared at bodies.cpp:", compiled=True),
+        no('import c_text(value) as f; sub main() f("a");', "SYN12", "1:8", "const InputDF &", compiled=True),
+    ],
+    "value and value & are const InputDF & or InputDF &": [
+        runs("import c_show(value &) as f; import c_pass(value, name) as g; sub main() { df x; g(1, x); f(x); }", "int 1", compiled=True),
+        no("import c_show(string) as f; sub main() f(\"a\");", "SYN12", "1:8", "the import c_show(string)", compiled=True),
+    ],
+    "name is OutputDF &": [
+        runs("C++ sub f(name r) ${{ OutputDF &same = r; same = 6; $}} sub main() { df x; f(x); show(x); }", "int 6", compiled=True),
+        no("import c_pass(name, name) as f; sub main() { df x, y; f(x, y); show(x + y); }", "SYN12", "1:8", "the import c_pass(name, name)", compiled=True),
+    ],
+    "an import has as many parameters as its function": [
+        runs("import c_two(int `a, name `r, name) as f; sub main() { df x, y; f(1, x, y); show(x + y); }", "int 3", compiled=True),
+        no("import c_two(int, name) as f; sub main() { df x; f(1, x); show(x); }", "SYN12", "1:8", "the import c_two(int, name)", compiled=True),
+    ],
+    "an import has a function": [
+        runs("import c_int(int); sub main() c_int(4);", "int 4", compiled=True),
+        no("import c_itn(int) as f; sub main() f(1);", "SYN10", "1:8", "there is no C++ function c_itn"),
+    ],
+    "what ucenv.h includes is there, types also in luna::ucenv": [
+        runs("C++ sub f(name r) ${{ luna::ucenv::OutputDF &same = r; std::map<std::string, std::vector<int>> m; std::ostringstream o; o << m.size(); std::set<int> s; std::mutex x; std::function<int()> g = [] { return 2; }; assert(g() == 2); same = o.str() + \"!\"; $}} sub main() { df x; f(x); show(x); }", "string 0!", compiled=True),
+        no("C++ sub f(name r) ${{ r = std::deque_of<int>(); $}} sub main() { df x; f(x); show(x); }", "", "1:32", "is not a member of", compiled=True),
+    ],
+    "an output that is not set": [
+        runs("C++ sub f(name r, name s) ${{ r = 1; s = 2; s = 3; $}} sub main() { df x, y; f(x, y); show(x + y); }", "int 4", compiled=True),
+        no("C++ sub f(name r) ${{ $}} sub main() { df x; f(x); show(x); }", "run", "1:46", "f has not set its output x", compiled=True),
+    ],
+    "an exception that leaves a body": [
+        runs("C++ sub f() ${{ try { throw std::string(); } catch (const std::string &) { puts(\"caught\"); } $}} sub main() f();", "caught", compiled=True),
+        no("C++ sub f() ${{ throw std::string(\"a\"); $}} sub main() f();", "run", "1:56", "f threw an exception", compiled=True),
+    ],
+    "bodies do not see each other's names": [
+        runs("C++ sub f(int a) ${{ auto one = a; printf(\"%d\\n\", one); $}} C++ sub g(int one) ${{ printf(\"%d\\n\", one); $}} sub main() { f(1); g(2); }", "1|2", compiled=True),
+        no("C++ sub f(int a) ${{ (void)a; $}} C++ sub g(int b) ${{ body_of_f(b); $}} sub main() { f(1); g(2); }", "", "1:56", "was not declared", compiled=True),
+    ],
+}  # fmt: skip
+LINES = {"A": PREPROCESSOR, "B": GRAMMAR, "C": MEANING, "D": BODY}
+# The classes of errors of the description: found before a run, while it runs, and warned of.
+REFUSED_CODES = """SYN1 SYN2 SYN3 SYN4 SYN6.1 SYN6.2 SYN7 SYN8.1 SYN8.4 SYN8.5 SYN9 SYN10 SYN11 SYN12 SEM10"""
+RUN_CODES = "SEM1 SEM2.1 SEM3 SEM3.5 SEM3.6 SEM8"
+WARNED_CODES = """SYN1 SYN5.1 SYN5.2 SYN5.3 SYN5.4 SYN5.5 SYN5.6 SYN5.7 SYN5.8 SYN8.1 SYN8.2 SYN8.3 SYN8.4
+SEM2.1 SEM2.2 SEM3.1 SEM3.2 SEM3.3 SEM4 SEM5 SEM6 SEM7 SEM8"""

@@ -135,6 +135,18 @@ def test_what_cannot_start_is_one_message_and_status_2(words, message, shared_ob
     ended = start(*[word.format(so=shared_object) for word in words], ranks=2)
     assert ended.status == 2, ended
     assert ended.err.count(message) == 1, ended
+
+
+def test_a_program_whose_library_is_gone(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("gone.cpp").write_text("int gone() { return 7; }\n")
+    Path("p.cpp").write_text("int gone();\nint needs() { return gone(); }\n")
+    library = ["g++", "-shared", "-fPIC", "-Wl,--no-as-needed"]
+    subprocess.run([*library, "gone.cpp", "-o", "libgone.so"], check=True)
+    subprocess.run([*library, "p.cpp", "-L.", "-lgone", "-o", "p.so"], check=True)
+    Path("libgone.so").unlink()
+    ended = start(Path("p.so").absolute(), ranks=2)
+    assert ended.status == 2 and ended.err.count("p.so cannot be loaded: libgone.so: ") == 1, ended
     assert ended.out == ""
 
 

@@ -13,21 +13,39 @@ from pathlib import Path
 
 import pytest
 
-from language_lines import BODIES, HEAD, LINES, SHORT, WORDS, Refused, Runs
+from language_lines import (
+    BODIES,
+    HEAD,
+    LINES,
+    REFUSED_CODES,
+    RUN_CODES,
+    SHORT,
+    WARNED_CODES,
+    WORDS,
+    Refused,
+    Runs,
+)
 from native import needs
+from tailrace.console import CommandError
 from tailrace.fragments.check import check_program
 from tailrace.fragments.compile import Source, compile_source
 from tailrace.fragments.compilers import find_compiler
 from tailrace.fragments.functions import find_functions
 from tailrace.fragments.lower import lower
 from tailrace.programs import find_program
+from test_language_check import REFUSED, WARNED
+from test_language_verdicts import CASES
 
 pytestmark = needs("tailrace-fragments")
 ROOT = Path(__file__).resolve().parents[2]
 RANKS = [1, 2, 3]
 # What nobody writes has no fix that is known; where the base is written is said instead.
 NOT_WRITTEN = "Nobody writes "
+# A program of these is compiled by itself; the tests that OTHERS names have their forms compiled together.
+ALONE = "D: "
 ROWS = {f"{part}: {line}": programs for part, lines in LINES.items() for line, programs in lines.items()}
+
+EACH_ROW = [pytest.param(row, marks=[pytest.mark.full] * row.startswith(ALONE)) for row in ROWS]
 
 
 @pytest.fixture(scope="module")
@@ -85,24 +103,20 @@ def everywhere(bodies: Path, words: list[str]) -> list[subprocess.CompletedProce
     return [started(how, "p.json", bodies, words) for how in ways]
 
 
-@pytest.mark.parametrize("row", ROWS)
+@pytest.mark.parametrize("row", EACH_ROW)
 def test_what_runs_runs_everywhere(row, place):
     programs = [one for one in ROWS[row] if isinstance(one, Runs)]
     assert programs
     for program in programs:
         written(program)
-        bodies = Path("bodies.so")
-        if program.compiled:
-            bodies = Path("own.so")
-            problems = compile_source(Source(Path("p.fa")), bodies)
-            assert problems.errors == [], problems.as_text()
+        bodies = bodies_of(program)
         lowered(program)
         for ended in everywhere(bodies, words_of(program.text)):
             assert ended.returncode == 0, ended
             assert sorted(ended.stdout.splitlines()) == sorted(program.out.split("|")), (program, ended)
 
 
-@pytest.mark.parametrize("row", ROWS)
+@pytest.mark.parametrize("row", EACH_ROW)
 def test_what_is_refused_says_where_and_how_to_mend_it(row, place):
     programs = [one for one in ROWS[row] if isinstance(one, Refused)]
     assert programs
@@ -121,10 +135,12 @@ def test_what_is_refused_says_where_and_how_to_mend_it(row, place):
         assert program.words in message and message.splitlines()[0].endswith(f"[{code}]" if code else ""), (
             message
         )
-        assert "\n  Fix: " in message or NOT_WRITTEN in message, message
+        assert "\n  Fix: " in message or NOT_WRITTEN in message or program.compiled, message
 
 
 def checked(program: Refused) -> list[str]:
+    if program.compiled:
+        return [refusal_of_compiler()]
     bound, problems = check_program(Path("p.fa"), program.defines)
     if bound is not None and not problems.errors:
         find_functions(bound, [Path("bodies.cpp")], problems, find_compiler)
@@ -132,11 +148,42 @@ def checked(program: Refused) -> list[str]:
     return [problems.errors[0].as_text()]
 
 
+def refusal_of_compiler() -> str:
+    """The import that does not fit, or what the compiler says of a body."""
+    try:
+        problems = compile_source(Source(Path("p.fa")), Path("own.so"))
+    except CommandError as error:
+        lines = str(error).splitlines()
+        first = next(number for number, line in enumerate(lines) if ": error: " in line)
+        return "\n".join(lines[first:])
+    (error,) = problems.errors
+    return error.as_text()
+
+
+def bodies_of(program: Runs | Refused) -> Path:
+    """The shared object with the bodies of a program."""
+    if not program.compiled:
+        return Path("bodies.so")
+    problems = compile_source(Source(Path("p.fa")), Path("own.so"))
+    assert problems.errors == [], problems.as_text()
+    return Path("own.so")
+
+
 def running(program: Refused) -> list[str]:
     lowered(program)
-    ended = everywhere(Path("bodies.so"), words_of(program.text))
+    ended = everywhere(bodies_of(program), words_of(program.text))
     assert all(one.returncode == 3 for one in ended), (program, ended)
     return [one.stderr for one in ended]
+
+
+def test_each_class_of_errors_has_a_program():
+    of_lines = [one for programs in ROWS.values() for one in programs if isinstance(one, Refused)]
+    before = {row[1] for row in REFUSED} | {one.code for one in of_lines}
+    while_running = {code for case in CASES for code in re.findall(r"\[(S[\w.]+)\]$", case[2])}
+    while_running |= {one.code.removeprefix("run ") for one in of_lines if one.code.startswith("run ")}
+    assert set(REFUSED_CODES.split()) <= before
+    assert set(RUN_CODES.split()) <= while_running
+    assert {row[1] for row in WARNED} >= set(WARNED_CODES.split())
 
 
 # The lines of bodies (D), the launcher (E), errors (F) and messages (G): the tests of what is accepted,

@@ -97,6 +97,12 @@ def test_powers(ranks, powers):
     assert re.fullmatch(rf"finished: in .* on {ranks} ranks? x 1 thread\n", ended.err)
 
 
+def place_of(words: str) -> str:
+    """Where the example has these words, as messages say it."""
+    before = POWERS.read_text().partition(words)[0]
+    return f"{POWERS}:{before.count(chr(10)) + 1}:{len(before) - before.rfind(chr(10))}"
+
+
 @pytest.mark.parametrize("ranks", RANKS)
 def test_one_that_cannot_finish(ranks, powers):
     ended = powers[ranks, 3]
@@ -107,6 +113,8 @@ def test_one_that_cannot_finish(ranks, powers):
     assert ended.err.startswith(
         f"{POWERS}:{line}:5: error: the program cannot finish: 2 fragments wait. Nobody writes x[4]. [SEM3]\n"
         "    while x[k] < 100, k = 0..out big\n    ^ needs x[4] at k = 4\n"
+        f"  x[0] is written at {place_of('one(x[0])')}, x[1..3] at {place_of('double_it(x[i')}, "
+        f"called from {place_of('powers(x, n)')} as powers(x, 3)\n"
     )
     assert ended.err.splitlines()[-1].startswith("failed: in ")
     assert "non-zero" not in ended.err  # the launcher's own words

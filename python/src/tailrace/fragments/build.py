@@ -5,7 +5,6 @@ An object is used again if its unit, the flags, the compiler and all files that 
 all units include is compiled once, too.
 """
 
-import hashlib
 import json
 import os
 import re
@@ -16,6 +15,8 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
+
+import xxhash
 
 from tailrace.cores import usable_cores
 from tailrace.fragments.compilers import Compiler
@@ -32,7 +33,8 @@ WORTH_A_HEADER = 4
 
 
 def digest(*parts: bytes) -> str:
-    found = hashlib.sha256()
+    """Of 128 bits; a fast one, because a precompiled header of tens of MB is looked at each time."""
+    found = xxhash.xxh3_128()
     for part in parts:
         found.update(len(part).to_bytes(8, "little") + part)
     return found.hexdigest()
@@ -123,7 +125,9 @@ class Builder:
                 if self.make(source, kept) is not None:
                     return None
                 source.replace(header)
-        return header if self.is_kept(kept) else None
+            if not self.is_kept(kept):
+                return None
+        return header
 
     def digest_of(self, file: str) -> str:
         if file not in self.digests:
