@@ -143,9 +143,9 @@ class Numbers {
  public:
   explicit Numbers(const std::vector<Leaf>& leaves) {
     for (const Leaf& leaf : leaves)
-      for (std::int32_t i = 0; i < 8; ++i)
-        vertices_.try_emplace(corner(leaf, i), static_cast<std::int64_t>(vertices_.size()));
+      for (std::int32_t i = 0; i < 8; ++i) vertices_.try_emplace(corner(leaf, i), untouched);
     next_ = vertices();
+    begins_.assign(vertices_.size(), true);
   }
   static Point corner(const Leaf& leaf, std::int32_t i) {
     return plus(leaf.low, {i % 2 * leaf.size, i / 2 % 2 * leaf.size, i / 4 * leaf.size});
@@ -153,17 +153,28 @@ class Numbers {
   [[nodiscard]] std::int64_t vertices() const noexcept { return static_cast<std::int64_t>(vertices_.size()); }
   [[nodiscard]] std::int64_t points() const noexcept { return next_; }
   [[nodiscard]] bool is_vertex(const Point& point) const { return vertices_.contains(point); }
-  [[nodiscard]] std::int64_t vertex(const Point& point) const { return vertices_.at(point); }
+  std::int64_t vertex(const Point& point) {
+    auto& number = vertices_.at(point);
+    if (number == untouched) number = touched_++;
+    return number;
+  }
   /// The first of the numbers of an edge or a face.
   std::int64_t first_on(const Point& middle, std::int64_t points_on_it) {
     const auto [found, is_new] = inner_.try_emplace(middle, next_);
-    if (is_new) next_ += points_on_it;
+    if (is_new) {
+      begins_.push_back(true);
+      begins_.resize(static_cast<std::size_t>(next_ += points_on_it));
+    }
     return found->second;
   }
+  [[nodiscard]] std::vector<bool> begins() const { return begins_; }
 
  private:
+  static constexpr std::int64_t untouched = -1;
+
   std::unordered_map<Point, std::int64_t, Hash> vertices_, inner_;
-  std::int64_t next_ = 0;
+  std::vector<bool> begins_;
+  std::int64_t touched_ = 0, next_ = 0;
 };
 
 /// The points of one element.
@@ -192,21 +203,22 @@ class Boundary {
     middle[(axis + 1) % 3] += one * leaf.size;
     middle[(axis + 2) % 3] += other * leaf.size;
     if (!numbers_.is_vertex(middle)) return add_points(middle, on_edge);
+    add_points(moved(middle, axis, -leaf.size / 4), on_edge);
     indices_.push_back(numbers_.vertex(middle));
-    add_halves(middle, axis, leaf.size / 4);
+    add_points(moved(middle, axis, leaf.size / 4), on_edge);
+  }
+  static Point moved(Point point, std::size_t axis, std::int32_t by) {
+    point[axis] += by;
+    return point;
   }
   /// The two halves of an edge around its middle.
   void add_halves(const Point& middle, std::size_t axis, std::int32_t quarter) {
-    for (const std::int32_t away : {-quarter, quarter}) {
-      Point at = middle;
-      at[axis] += away;
-      add_points(at, on_edge);
-    }
+    for (const std::int32_t away : {-quarter, quarter}) add_points(moved(middle, axis, away), on_edge);
   }
   /// A face; of one that finer elements split, the four faces, what is between them, and the vertex in the
   /// middle.
   void add_face(const Leaf& leaf, std::size_t axis, std::int32_t side) {
-    const std::size_t u = (axis + 1) % 3, v = (axis + 2) % 3;
+    const std::size_t u = axis == 0 ? 1 : 0, v = axis == 2 ? 1 : 2;
     const std::int32_t quarter = leaf.size / 4;
     Point middle = leaf.low;
     middle[axis] += side * leaf.size;
@@ -215,12 +227,9 @@ class Boundary {
     indices_.push_back(numbers_.vertex(middle));
     add_halves(middle, u, quarter);
     add_halves(middle, v, quarter);
-    for (const std::int32_t du : {-quarter, quarter})
-      for (const std::int32_t dv : {-quarter, quarter}) {
-        Point at = middle;
-        at[u] += du, at[v] += dv;
-        add_points(at, on_face);
-      }
+    for (const std::int32_t dv : {-quarter, quarter})
+      for (const std::int32_t du : {-quarter, quarter})
+        add_points(moved(moved(middle, u, du), v, dv), on_face);
   }
 
   Numbers& numbers_;
@@ -250,6 +259,12 @@ std::vector<Leaf> ua_leaves(const UaClass& which, double time_s) {
   return tree.in_morton_order();
 }
 
+std::vector<Leaf> ua_leaves_after(const UaClass& which, int steps) {
+  double time_s = 0;
+  for (int step = 0; step < steps; ++step) time_s += which.step_s();
+  return ua_leaves(which, time_s);
+}
+
 Mortars ua_mortars(const std::vector<Leaf>& leaves) {
   Numbers numbers(leaves);
   Mortars mortars;
@@ -261,6 +276,7 @@ Mortars ua_mortars(const std::vector<Leaf>& leaves) {
   mortars.first.push_back(static_cast<std::int64_t>(mortars.indices.size()));
   mortars.vertices = numbers.vertices();
   mortars.points = numbers.points();
+  mortars.begins = numbers.begins();
   return mortars;
 }
 

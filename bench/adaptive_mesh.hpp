@@ -35,12 +35,15 @@ struct Leaf {
 /// The leaves in Morton order, x fastest: those that touch the open ball have the finest level, and leaves
 /// that share a face or an edge differ by at most one level.
 std::vector<Leaf> ua_leaves(const UaClass& which, double time_s);
+/// Those after so many steps.
+std::vector<Leaf> ua_leaves_after(const UaClass& which, int steps);
 
 /// The points of the mortar space, by their elements.
 struct Mortars {
   std::int64_t vertices = 0, points = 0;  ///< points 0 to vertices - 1 are vertices of elements
   std::vector<std::int64_t> first;    ///< of each element in `indices`, and behind the last one their number
   std::vector<std::int64_t> indices;  ///< the points on the boundary of each element, each once
+  std::vector<bool> begins;  ///< of each point: whether it is a vertex or the first one of an edge or a face
 };
 
 /// A vertex at each vertex of an element, 3 points on each edge and 9 on each face that no finer element

@@ -19,10 +19,7 @@ using Indices = std::vector<std::int64_t>;
 
 Mortars adaptive_mesh(char name) {
   constexpr int half_of_run = 100;
-  const UaClass which = ua_class(name);
-  double time_s = 0;
-  for (int step = 0; step < half_of_run; ++step) time_s += which.step_s();
-  return ua_mortars(ua_leaves(which, time_s));
+  return ua_mortars(ua_leaves_after(ua_class(name), half_of_run));
 }
 
 IndexLoad adaptive(char name, int rank, int ranks) {

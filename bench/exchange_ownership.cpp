@@ -5,21 +5,13 @@
 #include <utility>
 
 #include "exchange/ownership.hpp"
-#include "tailrace/box.hpp"
 #include "tailrace/error.hpp"
-#include "tailrace/exchange/shared_numbering.hpp"
 
 namespace tailrace::bench {
 
 namespace {
 
 using namespace exchange;
-
-/// Equal blocks of Morton order, as adaptive meshes are shared out.
-Range elements_of_rank(const Mortars& mortars, int ranks, int rank) {
-  const auto elements = static_cast<std::int64_t>(mortars.first.size()) - 1;
-  return {elements * rank / ranks, elements * (rank + 1) / ranks};
-}
 
 /// Calls visit(rank, place) for each place in the list of indices, rank by rank.
 template <class Visit>
@@ -32,7 +24,8 @@ void for_each_place(const Mortars& mortars, int ranks, Visit visit) {
   }
 }
 
-/// The owner of each point among the ranks that touch it.
+}  // namespace
+
 std::vector<int> owners_of(const Mortars& mortars, int ranks, OwnerRule rule) {
   std::vector<std::vector<int>> touching(static_cast<std::size_t>(mortars.points));
   for_each_place(mortars, ranks, [&](int rank, std::size_t place) {
@@ -48,6 +41,8 @@ std::vector<int> owners_of(const Mortars& mortars, int ranks, OwnerRule rule) {
   for (const auto& list : touching) owners.push_back(owner_among(list, rule, standings));
   return owners;
 }
+
+namespace {
 
 /// Numbers the points by their owners, so that each rank has a contiguous share.
 OwnedMortars own_among_touching(const Mortars& mortars, int ranks, OwnerRule rule) {
@@ -67,6 +62,11 @@ OwnedMortars own_among_touching(const Mortars& mortars, int ranks, OwnerRule rul
 }
 
 }  // namespace
+
+Range elements_of_rank(const Mortars& mortars, int ranks, int rank) {
+  const auto elements = static_cast<std::int64_t>(mortars.first.size()) - 1;
+  return {elements * rank / ranks, elements * (rank + 1) / ranks};
+}
 
 std::vector<std::int64_t> OwnedMortars::of_rank(const Mortars& mortars, int rank) const {
   const Range part = elements_of_rank(mortars, distribution.ranks(), rank);

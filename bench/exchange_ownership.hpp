@@ -5,7 +5,9 @@
 #include <vector>
 
 #include "adaptive_mesh.hpp"
+#include "tailrace/box.hpp"
 #include "tailrace/exchange/distribution.hpp"
+#include "tailrace/exchange/shared_numbering.hpp"
 
 namespace tailrace::bench {
 
@@ -18,6 +20,11 @@ struct OwnedMortars {
   /// The indices that a rank touches.
   [[nodiscard]] std::vector<std::int64_t> of_rank(const Mortars& mortars, int rank) const;
 };
+
+/// Equal blocks of Morton order, as adaptive meshes are shared out.
+Range elements_of_rank(const Mortars& mortars, int ranks, int rank);
+/// The owner of each point among the ranks that touch it.
+std::vector<int> owners_of(const Mortars& mortars, int ranks, exchange::OwnerRule rule);
 
 /// block, cyclic, double_block, reversed_double_block (as the indices are), lowest_rank and balanced (among
 /// the ranks that touch, by the rules of `exchange::number_shared`).

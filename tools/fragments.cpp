@@ -17,6 +17,7 @@
 #include "base/system.hpp"
 #include "fragments/body_watch.hpp"
 #include "fragments/checked_bodies.hpp"
+#include "fragments/interpreter.hpp"
 #include "fragments/runtime.hpp"
 #include "fragments/saved_program.hpp"
 #include "fragments/shared_object.hpp"
@@ -38,7 +39,7 @@ struct Options {
   std::string file, bodies, bodies_argument, transport = "mpi", fault, live_bytes, account, ready, wall_limit,
                                              compress = "none", trace, trace_budget;
   fragments::Options how;
-  bool checks = false;
+  bool checks = false, interprets = false;
   std::vector<std::string> words;
 };
 
@@ -109,6 +110,9 @@ std::variant<Options, int> parse(std::vector<std::string> line, bool says) {
   app.add_option("--bodies", options.bodies, "shared object with the bodies of a program in a .json file");
   app.add_option("--bodies-argument", options.bodies_argument, "text that such an object is given first");
   app.add_option("--transport", options.transport, "mpi, or local:N for N ranks as threads of one process");
+  app.add_flag(
+      "--interpret", options.interprets,
+      "run it on one thread, fragment after fragment: what it means, without ranks, places and limits");
   app.add_option("--fault", options.fault, "delays of messages, for tests: delayed=0.3,max_looks=50,seed=7");
   try {
     std::ranges::reverse(line);  // as CLI11 wants them
@@ -187,6 +191,21 @@ std::int64_t trace_bytes(const Options& options) {
   return static_cast<std::int64_t>(parse_bytes(options.trace_budget, "--trace-budget"));
 }
 
+void say(const std::vector<std::string>& messages) {
+  for (const auto& message : messages) fmt::print(stderr, "{}\n", message);
+}
+
+/// The same by the interpreter, on the only rank. @local. Errors (usage): there are others
+int interpret(mpi::CommView world, const Options& options, const fragments::Loaded& loaded) {
+  if (world.size() > 1)
+    throw Error(ErrorKind::usage, "--interpret runs a program on one rank",
+                "leave it out, or start one process");
+  const auto bodies = options.checks ? fragments::checked(loaded.bodies) : loaded.bodies;
+  const auto ending = fragments::interpret(loaded.image, bodies, options.words);
+  say(ending.errors), say(ending.notes);
+  return ending.succeeded() ? 0 : program_failed;
+}
+
 /// Runs the program and says how it ended, on rank 0. Returns the exit status. @collective{world}
 int execute(mpi::CommView world, const Options& options, const fragments::Loaded& loaded) {
   auto choice = am::parse_transport(options.transport);
@@ -201,7 +220,7 @@ int execute(mpi::CommView world, const Options& options, const fragments::Loaded
   fragments::SavedProgram saved(world, loaded.image->name, how.checkpoints);
   if (!how.checkpoints.directory.empty()) how.taken = &saved;
   how.counts = !options.account.empty() && how.own_process;
-  std::vector<std::string> errors;
+  std::vector<std::string> errors, notes;
   bool stopped = false;
   run::Tracing tracing(world, options.trace, options.trace.empty() ? trace::Mode::off : trace::Mode::on,
                        monotonic_s(), trace::Role::compute, trace_bytes(options));
@@ -213,11 +232,11 @@ int execute(mpi::CommView world, const Options& options, const fragments::Loaded
     account.executed[static_cast<std::size_t>(endpoint.rank())] = ending.executed;
     if (how.counts) account.statements = std::move(ending.statements);
     if (endpoint.rank() != 0) return;
-    errors = std::move(ending.errors), stopped = ending.stopped;
+    errors = std::move(ending.errors), notes = std::move(ending.notes), stopped = ending.stopped;
     account.executed_before = ending.executed_before, account.paused_s = ending.paused_s;
   });
   tracing.close();
-  for (const auto& error : errors) fmt::print(stderr, "{}\n", error);
+  say(errors), say(notes);
   for (const auto& warning : saved.warnings()) fmt::print(stderr, "warning: {}\n", warning);
   if (stopped) fmt::print(stderr, "stopped in good order ({})\n", stop->reason());
   account.executed = mpi::sum(world, account.executed);
@@ -245,7 +264,8 @@ int main(int argc, char** argv) {
     line.insert(line.begin(), loaded.image->options.begin(), loaded.image->options.end());
     parsed = parse(line, world.is_root());
     if (const int* const status = std::get_if<int>(&parsed)) return *status;
-    return execute(world, std::get<Options>(parsed), loaded);
+    const auto& options = std::get<Options>(parsed);
+    return options.interprets ? interpret(world, options, loaded) : execute(world, options, loaded);
   } catch (const Error& error) {
     // What is wrong with files and words is the same on all ranks; anything else only this rank may know of.
     const auto kind = error.info().kind;

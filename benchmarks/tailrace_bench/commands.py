@@ -7,17 +7,15 @@ from typing import Annotated, Any
 import typer
 
 from tailrace.commands.bench import Directory, JsonFile, Layouts, Pairs, Steps, parse_layouts, publish
-from tailrace.console import CommandError
 from tailrace_bench import BENCHMARKS
-from tailrace_bench.choices import known_words
+from tailrace_bench.choices import Page, known_words, refuse
 from tailrace_bench.fragments_command import fragments
-from tailrace_bench.heat_command import heat
+from tailrace_bench.heat_command import heat, study_heat
 from tailrace_bench.language_command import language
 from tailrace_bench.molecules_case import FLUIDS
 from tailrace_bench.poisson_command import poisson
 from tailrace_bench.start_command import start
 
-Page = Annotated[Path, typer.Option("--html", metavar="FILE", help="The page to make.")]
 Outputs = Annotated[int, typer.Option(metavar="N", min=2, help="Outputs of a run.")]
 ComputeMs = Annotated[float, typer.Option(metavar="MS", min=0.1, help="Computing per output.")]
 
@@ -300,13 +298,6 @@ def study_molecules(
     typer.echo(f"page: {html}")
 
 
-def refuse(given: dict[str, Any], where: str) -> None:
-    """Options that have no meaning here must not be given."""
-    for option, value in given.items():
-        if value:
-            raise CommandError(f"{option} has no meaning {where}. Fix: leave it out.")
-
-
 def seismic(
     grid: Annotated[list[int] | None, grid_option("97, 152, 167 and 248")] = None,
     equations: Annotated[
@@ -510,6 +501,7 @@ def benchmarks() -> typer.Typer:
     )
     studies.command("ultrasound")(study_ultrasound)
     studies.command("seismic")(study_seismic)
+    studies.command("heat")(study_heat)
     group.add_typer(studies, name="study")
     group.command("exchange")(exchange)
     group.command("checkpoint")(checkpoint)

@@ -18,6 +18,19 @@ PROGRAM, NPB = "tailrace-heat", "NPB"
 # Every way to run is compared on this class, or the first, and so many ranks.
 WAYS_CLASS, WAYS_RANKS = "W", 2
 DISTRIBUTIONS = ("touching", "balanced", "block", "cyclic", "double-block", "reversed-double-block")
+# One-sided transports: the sender puts, or the receiver gets.
+PUT, GET = "rma-lock", "get"
+# Ways that are compared with each other, each with the one that comes last.
+USUAL_WAY, NO_OVERLAP = "auto, touching, exact", "no overlap"
+WORD_BY_WORD = ", word by word"
+COMPARED = {
+    "get over put": (f"transport {GET}", f"transport {PUT}"),
+    "put word by word over whole messages": (f"transport {PUT}{WORD_BY_WORD}", f"transport {PUT}"),
+    "get word by word over whole messages": (f"transport {GET}{WORD_BY_WORD}", f"transport {GET}"),
+    "no overlap over overlap": (NO_OVERLAP, USUAL_WAY),
+    "fast sums over exact ones": ("sum fast", USUAL_WAY),
+    "contributions added before they leave over single ones": ("order fast", USUAL_WAY),
+}
 # Transports that add up in any order only.
 IN_ANY_ORDER = ("rma-accumulate",)
 # Class D takes a quarter of an hour on two cores.
@@ -79,6 +92,7 @@ def measure(request: Request) -> dict[str, Any]:
     rows: list[dict[str, Any]] = []
     comparisons: list[dict[str, Any]] = []
     ways: list[dict[str, Any]] = []
+    compared: list[dict[str, Any]] = []
     with working_directory(request.directory) as directory:
         for npb_class in request.classes:
             found = measure_ways(
@@ -89,12 +103,11 @@ def measure(request: Request) -> dict[str, Any]:
         if request.ways:
             npb_class = WAYS_CLASS if WAYS_CLASS in request.classes else request.classes[0]
             others = other_ways(npb_class, directory, runner)
-            ways = other_rows(
-                npb_class, measure_ways(npb_class, others, None, request.pairs, directory, runner)
-            )
+            found = measure_ways(npb_class, others, None, request.pairs, directory, runner)
+            ways, compared = other_rows(npb_class, found), compare_ways(found)
     settings = asdict(request) | {"directory": str(request.directory or "")}
     document = make_document("heat", settings, watch, runner.commands)
-    return document | {"rows": rows, "comparisons": comparisons, "ways": ways}
+    return document | {"rows": rows, "comparisons": comparisons, "ways": ways, "compared": compared}
 
 
 def usual_ways(request: Request) -> list[Way]:
@@ -105,8 +118,10 @@ def usual_ways(request: Request) -> list[Way]:
 
 
 def other_ways(npb_class: str, directory: Path, runner: Runner) -> list[Way]:
-    """The transports that the MPI library has here, the rules of ownership, and sums that are not exact."""
-    usual = Way(WAYS_RANKS, 1, label="auto, touching, exact")
+    """The transports that the MPI library has here, also word by word, the rules of ownership, sums that are
+    not exact, and no overlap.
+    """
+    usual = Way(WAYS_RANKS, 1, label=USUAL_WAY)
     account = run_own(npb_class, usual, directory, runner)[1]
     transports = [one["name"] for one in account["exchange"]["transports"] if not one["obstacle"]]
     in_any_order = [name for name in IN_ANY_ORDER if name in transports]
@@ -120,6 +135,11 @@ def other_ways(npb_class: str, directory: Path, runner: Runner) -> list[Way]:
     for name in in_any_order:
         keys = (f'exchange.transport="{name}"', 'exchange.order="fast"')
         ways.append(Way(WAYS_RANKS, 1, keys=keys, label=f"transport {name}, order fast"))
+    ways.append(Way(WAYS_RANKS, 1, keys=("heat.overlap=false",), label=NO_OVERLAP))
+    for name in (PUT, GET):
+        keys = (f'exchange.transport="{name}"', "exchange.aggregate=false")
+        if name in transports:
+            ways.append(Way(WAYS_RANKS, 1, keys=keys, label=f"transport {name}{WORD_BY_WORD}"))
     return [usual, *ways]
 
 
@@ -229,6 +249,25 @@ def other_rows(npb_class: str, found: dict[Way, Found]) -> list[dict[str, Any]]:
         | sent(one.account)
         for way, one in found.items()
     ]
+
+
+def compare_ways(found: dict[Way, Found]) -> list[dict[str, Any]]:
+    """Time of a step, and of that what exchanges took, of pairs of ways that both ran."""
+    by_name = {way.name: one for way, one in found.items()}
+    rows = []
+    for name, (above, below) in COMPARED.items():
+        if above not in by_name or below not in by_name:
+            continue
+        one, other = by_name[above], by_name[below]
+        row = {"name": name, "step_ratio": ratios(one.step_s, other.step_s).as_dict()}
+        rows.append(row | {"exchange_ratio": ratios(exchange_s(one), exchange_s(other)).as_dict()})
+    return rows
+
+
+def exchange_s(found: Found) -> list[float]:
+    """Per step, as far as no computation hides it."""
+    pairs = zip(found.step_s, found.parts, strict=True)
+    return [step_s * parts["exchange"] for step_s, parts in pairs]
 
 
 def sent(account: dict[str, Any]) -> dict[str, Any]:

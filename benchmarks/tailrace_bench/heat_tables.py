@@ -26,6 +26,7 @@ def print_document(document: dict[str, Any], console: Console) -> None:
         print_comparisons(document["comparisons"], console)
     if document["ways"]:
         print_ways(document["ways"], console)
+        print_compared(document["compared"], console)
     for line in verdicts(rows):
         console.print(line)
     console.print(watch_text(document["conditions"]))
@@ -108,6 +109,15 @@ def print_ways(ways: list[dict[str, Any]], console: Console) -> None:
             " ".join(dict.fromkeys(row["chosen"])),
             row["verification"],
         )
+    console.print(table)
+    console.print()
+
+
+def print_compared(compared: list[dict[str, Any]], console: Console) -> None:
+    table = make_table("Way over way, pair by pair", "", "time of a step", "of that, exchange")
+    for row in compared:
+        cells = [with_interval(from_dict(row[name]), digits=2) for name in ("step_ratio", "exchange_ratio")]
+        table.add_row(row["name"], *cells)
     console.print(table)
     console.print()
 

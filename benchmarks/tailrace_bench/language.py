@@ -2,12 +2,14 @@
 """What the front end of the fragment language takes: checks by length, runs, and one changed body of many."""
 
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +27,20 @@ from tailrace_bench.language_programs import measure_memory, measure_programs
 from tailrace_bench.stepping import working_directory
 
 BODIES = 100
+# Beyond so many lines a program is checked once.
+LONG = 100_000
+# The front end in a process of its own, from its first import on.
+FRONT_END = """import sys, time
+started = time.perf_counter()
+from pathlib import Path
+from tailrace.fragments.check import check_program
+from tailrace.fragments.lower import lower
+from tailrace.fragments.units import program_unit, units_of
+bound, problems = check_program(Path(sys.argv[1]))
+assert not problems.errors, problems.as_text()
+units_of(bound, {}, []), program_unit(lower(bound))
+print(time.perf_counter() - started)
+"""
 HEAD = "#define NEXT(i) ($i + 1)\n#define ROUNDS 3\n"
 SMALL = """C++ sub one(name r) ${{ r = 1; $}}
 C++ sub double_it(int a, name r) ${{ r = 2 * a; $}}
@@ -155,28 +171,44 @@ def repeated(request: Request, what: str, rows: dict[str, Callable[[], Cost]]) -
         for name, run in rows.items():
             cost = run()
             costs[name] += [cost] * (repetition >= 0)
-    return [
-        {
-            "name": name,
-            "wall_s": spread([one.wall_s for one in some]).as_dict(),
-            "memory_bytes": spread([float(one.memory_bytes) for one in some]).as_dict(),
-        }
-        for name, some in costs.items()
-    ]
+    return [row_of(name, some) for name, some in costs.items()]
+
+
+def row_of(name: str, costs: Sequence[Cost]) -> dict[str, Any]:
+    return {
+        "name": name,
+        "wall_s": spread([one.wall_s for one in costs]).as_dict(),
+        "memory_bytes": spread([float(one.memory_bytes) for one in costs]).as_dict(),
+    }
 
 
 def measure_checks(request: Request, directory: Path, commands: Commands) -> list[dict[str, Any]]:
-    """Checks of programs by length, the start of the command included."""
-    rows = {}
-    for lines in request.lines:
+    """Checks of programs by length, the start of the command included; long ones once."""
+    rows: dict[bool, dict[str, Callable[[], Cost]]] = {False: {}, True: {}}
+    counts = {}
+    for lines in sorted(request.lines):
         path = write(directory / f"check{lines}.fa", program_of(lines))
+        count = path.read_text().count("\n")
         words = tailrace("compile", "--check", "--warnings", "off", path)
-        rows[f"check of {path.read_text().count(chr(10)):,} lines"] = lambda words=words: commands.run(words)
-    return repeated(request, "check", rows)
+        name = f"check of {count:,} lines"
+        rows[lines > LONG][name] = lambda words=words: commands.run(words)
+        counts[name] = count
+    found = repeated(request, "check", rows[False]) if rows[False] else []
+    for name, run in rows[True].items():
+        say(f"{name}, once")
+        found.append(row_of(name, [run()]))
+    for shorter, row in pairwise(found):
+        further = counts[row["name"]] - counts[shorter["name"]]
+        row["line_s"] = (row["wall_s"]["median"] - shorter["wall_s"]["median"]) / further
+        more = row["memory_bytes"]["median"] - shorter["memory_bytes"]["median"]
+        row["line_bytes"] = more / further
+    return found
 
 
 def measure_runs(request: Request, directory: Path, commands: Commands) -> list[dict[str, Any]]:
-    """A small program on two ranks with its report: its C++ is compiled, or it was before."""
+    """A small program on two ranks with its report: nothing was ever compiled, a body is, or all was before;
+    and what the front end takes of that.
+    """
     path = write(directory / "small.fa", SMALL)
     words = tailrace("run", path, "-n", 2, "--out", directory / "run", "--overwrite", "--", 10)
     number = iter(range(10**6))
@@ -185,11 +217,27 @@ def measure_runs(request: Request, directory: Path, commands: Commands) -> list[
         write(path, SMALL.replace("2 * a", f"2 * a + {next(number)} * 0"))
         return commands.run(words)
 
-    return repeated(
-        request,
-        "run",
-        {"run on 2 ranks, a body changed": changed, "run on 2 ranks, again": lambda: commands.run(words)},
-    )
+    def first() -> Cost:
+        shutil.rmtree(directory / "cache", ignore_errors=True)
+        return commands.run(words)
+
+    def front_end() -> Cost:
+        started = subprocess.run(
+            [sys.executable, "-c", FRONT_END, path],
+            env=child_environment(1),
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        return Cost(float(started.stdout), 0)
+
+    rows: dict[str, Callable[[], Cost]] = {"run on 2 ranks, first, all C++ compiled": first}
+    rows |= {"run on 2 ranks, a body changed": changed}
+    rows |= {"run on 2 ranks, again": lambda: commands.run(words)}
+    found = repeated(request, "run", rows)
+    (front,) = repeated(request, "front end", {"the front end of that": front_end})
+    del front["memory_bytes"]
+    return [*found, front]
 
 
 def measure_change(request: Request, directory: Path, commands: Commands) -> dict[str, Any]:

@@ -10,14 +10,15 @@ from rich.table import Table
 
 from tailrace.commands.bench import Directory, JsonFile, Pairs
 
-LINES = (2_500, 10_000, 40_000)
+LINES = (2_500, 10_000, 40_000, 200_000, 1_000_000)
+QUICK = 40_000
 MIB = 1 << 20
 
 
 def language(
     lines: Annotated[
         list[int] | None,
-        typer.Option(metavar="N", min=200, help="Lines of programs to check (default: 2500, 10000, 40000)."),
+        typer.Option(metavar="N", min=200, help="Lines of programs to check (default: 2500 to 10^6)."),
     ] = None,
     pairs: Pairs = 5,
     directory: Directory = None,
@@ -25,6 +26,9 @@ def language(
         Path | None,
         typer.Option(metavar="LUNA_HOME", help="A built LuNA, with which fragments are compared."),
     ] = None,
+    quick: Annotated[
+        bool, typer.Option("--quick", help="Leave out programs of more than 40,000 lines.")
+    ] = False,
     only_fragments: Annotated[
         bool, typer.Option("--only-fragments", help="Leave out checks, runs and the changed body.")
     ] = False,
@@ -38,7 +42,8 @@ def language(
     from tailrace_bench import language as benchmark
 
     document.check_writable(json)
-    request = benchmark.Request(tuple(lines or LINES), pairs, directory, reference, not only_fragments)
+    known = [count for count in LINES if count <= QUICK or not quick]
+    request = benchmark.Request(tuple(lines or known), pairs, directory, reference, not only_fragments)
     found = benchmark.measure(request)
     document.write_document(found, json)
     print_document(found, wide_console())
@@ -50,14 +55,19 @@ def print_document(document: dict[str, Any], console: Console) -> None:
     from tailrace.bench.stats import from_dict
 
     rows = document["rows"]
-    table = make_table("Commands of the fragment language", "command", "s", "MiB", "over the compiler alone")
+    columns = "s", "MiB", "us per further line", "bytes per further line", "over the compiler alone"
+    table = make_table("Commands of the fragment language", "command", *columns)
     for row in rows:
         seconds = with_interval(from_dict(row["wall_s"]), digits=2)
         memory, over = (
             with_interval(from_dict(row[key]), scale, digits) if key in row else ""
             for key, scale, digits in (("memory_bytes", 1 / MIB, 0), ("over_compiler", 1.0, 2))
         )
-        table.add_row(row["name"], seconds, memory, over)
+        line = [
+            f"{row[key] * scale:.0f}" if key in row else ""
+            for key, scale in (("line_s", 1e6), ("line_bytes", 1))
+        ]
+        table.add_row(row["name"], seconds, memory, *line, over)
     console.print(coverage_text(document["fragments"][0]["language_ns"]))
     if rows:
         console.print(table)

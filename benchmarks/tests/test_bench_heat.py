@@ -12,7 +12,17 @@ from native import needs
 from tailrace.bench import stats
 from tailrace.bench.programs import Runner
 from tailrace.console import CommandError
-from tailrace_bench import heat, heat_tables, npb_runs
+from tailrace_bench import (
+    heat,
+    heat_counts,
+    heat_counts_tables,
+    heat_model,
+    heat_tables,
+    npb_runs,
+    study_heat,
+    study_heat_page,
+)
+from tailrace_bench.network_fit import Range
 from test_bench import command
 
 # Represents NPB's UA of a class: twice as fast with two threads.
@@ -110,10 +120,13 @@ def test_ways_of_two_ranks(tmp_path):
     options = ["--class", "S", "--pairs", "1", "--layout", "1x1", "--json", str(file)]
     done = command("bench", "heat", *options)
     assert done.returncode == 0, done.stderr
-    rows = {row["name"].removeprefix("S, "): row for row in json.loads(file.read_text())["ways"]}
+    found = json.loads(file.read_text())
+    rows = {row["name"].removeprefix("S, "): row for row in found["ways"]}
+    assert [row["name"] for row in found["compared"]] == list(heat.COMPARED)
     usual = rows["auto, touching, exact"]
     assert usual["over_usual"]["samples"] == [1.0] and usual["sent_bytes"] > 0 and usual["chosen"]
-    assert {"transport isend", "transport get", "distribution cyclic", "sum fast"} < set(rows)
+    assert {"transport isend", "transport get", "distribution cyclic", "sum fast", "no overlap"} < set(rows)
+    assert {"transport get, word by word", "transport rma-lock, word by word"} < set(rows)
     for name, row in rows.items():
         assert (row["ranks"], row["verification"]) == (2, "SUCCESSFUL")
         if "fast" not in name:
@@ -121,6 +134,8 @@ def test_ways_of_two_ranks(tmp_path):
     # The same values travel by each transport; owners by number are elsewhere.
     assert rows["transport isend"]["sent_bytes"] == usual["sent_bytes"]
     assert rows["distribution cyclic"]["sent_bytes"] > 2 * usual["sent_bytes"]
+    whole, words = rows["transport rma-lock"], rows["transport rma-lock, word by word"]
+    assert words["sent_bytes"] == 8 * words["messages"] == whole["sent_bytes"]
 
 
 def test_unknown_classes_and_programs(tmp_path):
@@ -149,3 +164,116 @@ def test_verdicts():
         "aim: adaptation at most 2 % of the time, B, 2 x 1: 3.0 %, missed",
         "aim: exchange at most 5 % of the time, B, 2 x 1: 4.0 %, met",
     ]
+
+
+@needs("tailrace-heat")
+def test_counted_alike(tmp_path):
+    file = tmp_path / "counts.json"
+    options = ["--class", "S", "--count", "5", "--real", "3", "--no-weak", "--json", str(file)]
+    done = command("bench", "heat", *options)
+    assert done.returncode == 0, done.stderr
+    # Six rules and the change of the mesh, on three ranks.
+    assert "counted by the program and by inspection alike: 7 of 7 rows" in done.stdout
+    found = json.loads(file.read_text())
+    assert {(row["ranks"], row["real"] is None) for row in found["rows"]} == {(3, False), (5, True)}
+    rows = {(row["ranks"], row["rule"]): row for row in found["rows"]}
+    assert list(heat_counts.RULES) == list(heat.DISTRIBUTIONS)
+    volume = {rule: rows[5, rule]["inspected"]["reads"]["total"] for rule in heat_counts.RULES}
+    assert volume["touching"] == volume["balanced"] < volume["double-block"] < volume["cyclic"]
+    # The mesh of step 25 comes from that of step 20, which is smaller, so that elements move.
+    (change,) = [row for row in found["changes"] if row["ranks"] == 3]
+    assert found["elements"] == 204 and change["real"]["transfer"]["items"] > 0
+    assert change["real"]["transfer"]["bytes"] == change["real"]["transfer"]["items"] * (16 + 8 * 125)
+
+
+@needs("tailrace-heat")
+def test_bytes_follow_from_counts(tmp_path):
+    """On one mesh: a step has 12 gathers and as many contributions; the weights of averages and the diagonal
+    add two of the latter, each account of accesses one of the former.
+    """
+    way = heat.Way(3, 1, keys=("time.steps=5", 'exchange.transport="persistent"'))
+    account = heat.run_own("S", way, tmp_path, Runner())[1]
+    counts = heat_counts.real_counts(account)
+    reads, contributions = counts["reads"]["total"], counts["contributions"]["total"]
+    sent = heat.sent(account)
+    accesses = len(account["results"]["accesses"])
+    assert sent["sent_bytes"] == 8 * ((12 * 5 + accesses) * reads + (12 * 5 + 2) * contributions)
+    assert sent["messages"] == (24 * 5 + 2 + accesses) * counts["messages"]["total"]
+
+
+def test_start_before_the_middle():
+    assert heat_counts.start_of("C", 6) == pytest.approx(
+        [3 / 7 + 3 * 95 * 0.04 / 256, *[2 / 7 + 3 * 95 * 0.04 / 256] * 2]
+    )
+    assert heat_counts.start_of("S", 11) == pytest.approx(heat_counts.start_of("S", 15))
+
+
+def test_growth_for_as_many_elements():
+    rows = [{"elements": 500, "bytes": 10.0}, {"elements": 550, "bytes": 22.0}]
+    assert heat_counts.growth(rows, "bytes") == pytest.approx(2.0)
+
+
+def test_verdicts_of_counts():
+    names = heat_counts_tables.WEAK_COLUMNS
+    weak = [
+        {"rule": "touching", "ranks": ranks, "elements": 500.0} | dict.fromkeys(names, value)
+        for ranks, value in ((4, 1.0), (64, 1.2))
+    ]
+    rows = [{"differs": []}, {"differs": ["map"]}, {"differs": None}]
+    lines = heat_counts_tables.verdicts({"rows": rows, "changes": [], "weak": weak})
+    assert lines[0] == "counted by the program and by inspection alike: 1 of 2 rows"
+    assert len(lines) == 1 + len(names) and all("+20 %, missed" in line for line in lines[1:])
+
+
+def test_model():
+    # 1 us to the first byte and 1 ns for each; then a message each 0.5 us.
+    costs = heat_model.Costs((Range(0, 1 << 20, 1e-6, 1e-9),), 0.5e-6)
+    assert costs.messages_s(0, 0) == 0
+    assert costs.messages_s(3, 300) == pytest.approx(1e-6 + 100e-9 + 2 * 0.5e-6)
+    assert costs.messages_s(3, 30000) == pytest.approx(1e-6 + 3 * 10e-6)
+    assert costs.collective_s(1024, 1000) == pytest.approx(10 * 2e-6)
+    part = {"max_messages": 0, "max_bytes": 0}
+    change = dict.fromkeys(("transfer", "surroundings", "numbering"), part)
+    counts = {"ranks": 4, "map": part, "messages": {"most": 2}, "reads": {"most": 100, "total": 200}}
+    counts |= {"contributions": {"most": 200}, "read_max_over_mean": 2.0}
+    parts = heat_model.ours_here(counts, change, 10, 1e-3, 1e-2, costs)
+    assert parts.computing_s == pytest.approx(200 * 3 * 1e-3)
+    gather, scatter = 1e-6 + 0.4e-6 + 0.5e-6, 1e-6 + 0.8e-6 + 0.8e-6
+    assert parts.exchange_s == pytest.approx(200 * 12 * (gather + scatter))
+    assert parts.sums_s == pytest.approx(200 * 20 * 2 * (1e-6 + 552e-9))
+    assert parts.changes_s == pytest.approx(39 * (3 * 1e-2 + heat_model.COLLECTIVES * 2e-6))
+    assert parts.mops == pytest.approx(8780.4 / parts.total_s)
+    # Each word takes a microsecond: 100 are read of the busiest, 100 are read by the busiest.
+    there = heat_model.on_study_machine(counts, 12, False)
+    assert there.exchange_s == pytest.approx(200 * 24 * 100e-6) and there.changes_s == 14.0
+    assert there.computing_s == pytest.approx((3400 - 14) / 4)
+    assert heat_model.on_study_machine(counts, 12, True).changes_s == pytest.approx(14 / 4)
+
+
+@needs("tailrace-heat")
+def test_study_on_a_small_class(tmp_path, monkeypatch):
+    """With counts of class S in place of C, whose inspection takes longer: all sections are there."""
+    monkeypatch.setattr(study_heat, "COUNTED_CLASS", "S")
+    monkeypatch.setattr(study_heat, "WAYS_CLASS", "S")
+    monkeypatch.setattr(study_heat, "WINDOWS", 6)
+    found = study_heat.measure(study_heat.Request("S", 1, (2, 5), tmp_path))
+    assert [row["verification"] for row in found["profile"]] == ["SUCCESSFUL"] * 2
+    assert sum(found["profile"][0]["shares"].values()) == pytest.approx(1)
+    assert [row["ranks"] for row in found["model"]] == [2, 5]
+    assert 0 < found["model"][1]["here"]["computing_s"] < found["model"][0]["here"]["computing_s"]
+    page = tmp_path / "study.html"
+    study_heat_page.write_page(json.loads(json.dumps(found)), page)
+    text = page.read_text()
+    for key in ("profile", "access", "owners", "put", "scaling", "speed-up"):
+        assert f'<section id="{key}">' in text and f'id="{key}-plot"' in text
+
+
+def test_options_of_counting():
+    for options, message in (
+        (["--real", "2"], "--real has no meaning without --count"),
+        (["--count", "4", "--pairs", "2"], "--pairs has no meaning with --count"),
+        (["--count", "4", "--class", "S", "--steps", "30"], "--steps 30: at most 25 of class S"),
+        (["--count", "4", "--class", "S", "--class", "W"], "--class is given more than once"),
+    ):
+        wrong = command("bench", "heat", *options)
+        assert wrong.returncode == 2 and message in wrong.stderr, wrong.stderr

@@ -402,7 +402,7 @@ def test_a_message_in_full(tmp_path, monkeypatch):
     assert answer.err == (
         "powers.fa:3:12: error: argument 1 of double_it is a string, parameter a is an int. "
         "Declared at powers.fa:1:9. [SYN1]\n"
-        '    \tdouble_it("1", x); }\n'
-        "    \t          ^\n"
+        '\tdouble_it("1", x); }\n'
+        "\t          ^\n"
         "  Fix: int(...) converts\n"
     )

@@ -1,71 +1,49 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "basis.hpp"
 
-#include <utility>
-
 namespace tailrace::heat {
 
 namespace {
 
-using Small = std::array<std::array<double, inner>, inner>;
-
-/// Solves for several right sides, by elimination; the matrix is diagonally strong enough without pivots.
-template <std::size_t columns>
-void solve(Small matrix, std::array<std::array<double, columns>, inner>& right) {
-  for (std::size_t pivot = 0; pivot < inner; ++pivot)
-    for (std::size_t row = 0; row < inner; ++row) {
-      if (row == pivot) continue;
-      const double factor = matrix[row][pivot] / matrix[pivot][pivot];
-      for (std::size_t c = 0; c < inner; ++c) matrix[row][c] -= factor * matrix[pivot][c];
-      for (std::size_t c = 0; c < columns; ++c) right[row][c] -= factor * right[pivot][c];
-    }
-  for (std::size_t row = 0; row < inner; ++row)
-    for (double& value : right[row]) value /= matrix[row][row];
-}
-
-/// The polynomial of degree 2 with which is tested: Lagrange's of the three inner points.
-double test_function(std::size_t which, double at) noexcept {
-  double value = 1;
-  for (std::size_t other = 0; other < inner; ++other)
-    if (other != which)
-      value *= (at - gll_places[other + 1]) / (gll_places[which + 1] - gll_places[other + 1]);
-  return value;
-}
-
-/// Integrals over both halves of the products of the test functions and the nine Lagrange polynomials. Five
-/// points of each half are exact.
-std::array<std::array<double, both_halves>, inner> tested_halves() noexcept {
-  std::array<std::array<double, both_halves>, inner> integrals{};
-  for (std::size_t which = 0; which < inner; ++which)
-    for (std::size_t half = 0; half < 2; ++half)
-      for (std::size_t q = 0; q < points; ++q) {
-        const double at = (gll_places[q] + (half == 0 ? -1 : 1)) / 2;
-        integrals[which][half * (points - 1) + q] += gll_weights[q] / 2 * test_function(which, at);
-      }
-  return integrals;
-}
-
-Projection make_projection() noexcept {
-  auto right = tested_halves();
-  Small matrix{};
-  for (std::size_t which = 0; which < inner; ++which) {
-    for (std::size_t j = 0; j < inner; ++j)
-      matrix[which][j] = gll_weights[j + 1] * test_function(which, gll_places[j + 1]);
-    right[which].front() -= gll_weights.front() * test_function(which, gll_places.front());
-    right[which].back() -= gll_weights.back() * test_function(which, gll_places.back());
-  }
-  solve(matrix, right);
-  Projection projection{};
+/// The inner points' Lagrange polynomials are what is tested with: at the inner points one of them is 1, the
+/// others 0, so each row is its integrals over its weight. All integrals are exact by quadrature, over each
+/// half.
+template <int order>
+constexpr Projection<order> make_projection() noexcept {
+  const auto& at = gll_places<order>;
+  const auto& weights = gll_weights<order>;
+  const std::span<const double> tested(at.data() + 1, inner<order>);
+  Projection<order> projection{};
+  std::array<double, inner<order>> test{};
+  const auto add = [&](double place, std::size_t column, double weight) {
+    set_lagrange(tested, place, test);
+    for (std::size_t i = 0; i < inner<order>; ++i) projection[i + 1][column] += weight * test[i];
+  };
+  for (const std::size_t half : {0U, 1U})
+    for (std::size_t q = 0; q < points<order>; ++q)
+      add((at[q] + (half == 0 ? -1 : 1)) / 2, half * order + q, weights[q] / 2);
+  add(at.front(), 0, -weights.front());
+  add(at.back(), both_halves<order> - 1, -weights.back());
+  for (std::size_t i = 0; i < inner<order>; ++i)
+    for (double& factor : projection[i + 1]) factor /= weights[i + 1];
   projection.front().front() = projection.back().back() = 1;
-  for (std::size_t j = 0; j < inner; ++j) projection[j + 1] = right[j];
   return projection;
 }
 
 }  // namespace
 
-const Projection& projection() noexcept {
-  static const Projection made = make_projection();
+template <int order>
+const Projection<order>& projection() noexcept {
+  static constexpr Projection<order> made = make_projection<order>();
   return made;
 }
+
+std::span<const double> gll_places_of(int order) {
+  return with_order(order, [](auto known) { return std::span<const double>(gll_places<known>); });
+}
+
+#define TAILRACE_COMPILE(order) template const Projection<order>& projection<order>() noexcept;
+TAILRACE_FOR_EACH_ORDER(TAILRACE_COMPILE)
+#undef TAILRACE_COMPILE
 
 }  // namespace tailrace::heat

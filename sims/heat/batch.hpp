@@ -29,16 +29,18 @@ struct Batch {
     return reinterpret_cast<const double*>(at + point)[lane];
   }
 };
-using Whole = Batch<element_points>;
-using Inner = Batch<inner_points>;
-using WholeField = AlignedVector<Whole>;
-using InnerField = AlignedVector<Inner>;
+template <int order>
+using Whole = Batch<element_points<order>>;
+template <int order>
+using Inner = Batch<inner_points<order>>;
 
 /// The point of an element that an inner point is.
+template <int order>
 constexpr std::size_t whole_point(std::size_t inner_point) noexcept {
-  const std::size_t i = inner_point % inner, j = inner_point / inner % inner,
-                    k = inner_point / (inner * inner);
-  return ((k + 1) * points + j + 1) * points + i + 1;
+  constexpr std::size_t along = inner<order>, n = points<order>;
+  const std::size_t i = inner_point % along, j = inner_point / along % along,
+                    k = inner_point / (along * along);
+  return ((k + 1) * n + j + 1) * n + i + 1;
 }
 
 }  // namespace tailrace::heat

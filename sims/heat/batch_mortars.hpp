@@ -6,24 +6,31 @@
 #include "batch.hpp"
 #include "boundary.hpp"
 #include "mortars.hpp"
+#include "pattern.hpp"
 
 namespace tailrace::heat {
 
 /// The way between mortar values and the boundary points of the elements of a batch (the operators Q of the
 /// method, and their transposes).
+template <int order>
 class BatchMortars {
  public:
   /// `mortars`, which outlives this, has a new mesh of so many elements. @local
   void rebuild(const Mortars& mortars, std::size_t elements);
 
   /// Sets the boundary points of a batch from mortar values. @local
-  void read(std::size_t batch, const double* mortar_values, Whole& into) const;
+  void read(std::size_t batch, const double* mortar_values, Whole<order>& into) const;
   /// The transpose: what the boundary points contribute to each position. @local
-  void write(std::size_t batch, const Whole& from, double* contributions) const;
+  void write(std::size_t batch, const Whole<order>& from, double* contributions) const;
   /// What the boundary points contribute to an average over elements. @local
-  void write_averages(std::size_t batch, const Whole& from, double* contributions) const;
+  void write_averages(std::size_t batch, const Whole<order>& from, double* contributions) const;
+  /// How an element's points follow from its positions. @local
+  [[nodiscard]] const Pattern<order>& pattern_of(std::size_t element) const noexcept {
+    return *patterns_of_[element];
+  }
   [[nodiscard]] std::size_t memory_bytes() const noexcept {
-    return slots_.capacity() * sizeof slots_[0] + ways_.capacity();
+    return slots_.capacity() * sizeof slots_[0] + ways_.capacity() +
+           patterns_of_.capacity() * sizeof patterns_of_[0];
   }
 
  private:
@@ -36,7 +43,7 @@ class BatchMortars {
     return std::min(batch * batch_elements + lane, elements_ - 1);
   }
   template <class Spread>
-  void write_by(std::size_t batch, const Whole& from, double* contributions, Spread spread) const;
+  void write_by(std::size_t batch, const Whole<order>& from, double* contributions, Spread spread) const;
 
   /// How an element finds its values.
   enum class Way : std::uint8_t {
@@ -48,6 +55,8 @@ class BatchMortars {
 
   const Mortars* mortars_ = nullptr;
   std::size_t elements_ = 0;
+  Patterns<order> patterns_;
+  std::vector<const Pattern<order>*> patterns_of_;  ///< of each element
   std::vector<Slots> slots_;
   std::vector<Way> ways_;  ///< of each element
 };

@@ -27,6 +27,12 @@ std::vector<run::Key> heat_keys() {
        .otherwise = of_class,
        .limits = {1, deepest_level},
        .fix = "level = 6"},
+      {.name = "heat.order",
+       .type = integer,
+       .meaning = "of the polynomials in an element, which has (order + 1)^3 points; 4 is NPB's",
+       .otherwise = "4",
+       .limits = {lowest_order, highest_order},
+       .fix = "order = 6"},
       {.name = "heat.radius",
        .type = real,
        .meaning = "of the ball; elements that it touches are the smallest ones",
@@ -86,6 +92,11 @@ std::vector<run::Key> heat_keys() {
                   "distribution",
        .fallback = "exact",
        .words = {"exact", "fast"}},
+      {.name = "heat.overlap",
+       .type = boolean,
+       .meaning = "whether elements that share nothing with other ranks are computed while values of mortar "
+                  "points travel; `false`: all wait for them, to be compared with. The bits are the same",
+       .fallback = "true"},
       {.name = "heat.vtkhdf",
        .meaning =
            "what shows the first output of `\"mesh\"` in ParaView: `\"steps\"`, output.vtkhdf with all "
@@ -94,9 +105,8 @@ std::vector<run::Key> heat_keys() {
        .fallback = "steps",
        .words = {"none", "steps", "series"}},
       {.name = "heat.cells",
-       .meaning =
-           "what an element is there: `\"lagrange\"`, a hexahedron of order 4; `\"linear\"`, 64 linear "
-           "ones between its points",
+       .meaning = "what an element is there: `\"lagrange\"`, a hexahedron of its order; `\"linear\"`, "
+                  "linear ones between its points: order^3",
        .fallback = "lagrange",
        .words = {"lagrange", "linear"}},
       {.name = "heat.transport",
@@ -122,7 +132,7 @@ std::vector<run::Key> keys() {
   all.push_back({.name = "time.dt_s",
                  .type = real,
                  .meaning = "time step",
-                 .otherwise = "0.04 * 2^-level",
+                 .otherwise = "0.04 * 2^-level; above order 4 less, as the points are closer",
                  .limits = {1e-12, largest}});
   return all;
 }

@@ -60,8 +60,9 @@ void read_solver(run::CaseFile& file, Problem& problem) {
 
 void read_heat(run::CaseFile& file, Problem& problem) {
   problem = start_of(file);
-  const bool has_class = file.has("heat.class"), has_level = file.has("heat.level");
+  const bool has_time_step = file.has("heat.class") && !file.has("heat.level") && !file.has("heat.order");
   if (const auto level = file.integer("heat.level")) problem.level = static_cast<int>(*level);
+  if (const auto order = file.integer("heat.order")) problem.order = static_cast<int>(*order);
   problem.radius = file.real("heat.radius").value_or(problem.radius);
   read_vector(file, "heat.velocity", problem.velocity);
   read_vector(file, "heat.centre", problem.centre);
@@ -69,7 +70,7 @@ void read_heat(run::CaseFile& file, Problem& problem) {
   read_solver(file, problem);
   problem.adapt_every = file.integer("heat.adapt_every").value_or(problem.adapt_every);
   problem.steps = file.integer("time.steps").value_or(problem.steps);
-  if (!has_class || has_level) problem.dt = npb_time_step(problem.level);
+  if (!has_time_step) problem.dt = default_time_step(problem.level, problem.order);
   problem.dt = file.real("time.dt_s").value_or(problem.dt);
 }
 
@@ -78,7 +79,7 @@ void read_samples(run::CaseFile& file, Options& options) {
     options.samples = file.grid("domain.cells", *cells).value_or(Index3{1, 1, 1});
   std::vector<run::OfferedQuantity> offered{{"temperature", "1"}, {"source", "1/s"}, {"level", "1"}};
   for (const auto* mesh : {MeshRows::all_points, MeshRows::corners})
-    offered.push_back({mesh, "1", MeshRows::components_of(mesh)});
+    offered.push_back({mesh, "1", MeshRows::components_of(mesh, options.problem.order)});
   options.outputs = run::read_output_tables(file, offered, "");
   const bool at_points = std::any_of(options.outputs.begin(), options.outputs.end(), [](const auto& output) {
     return output.shape != run::OutputTable::Shape::rows;
@@ -100,6 +101,7 @@ void set_defaults(run::CaseFile& file, const Problem& problem) {
   const auto set = [&](const char* key, const std::string& value) {
     if (!file.has(key)) file.set_default(key, value);
   };
+  set("heat.order", fmt::format("{}", problem.order));
   set("heat.level", fmt::format("{}", problem.level));
   set("heat.radius", fmt::format("{}", problem.radius));
   set("heat.velocity", fmt::format("[{:#}]", fmt::join(problem.velocity, ", ")));
@@ -131,6 +133,7 @@ void apply_case(CommandLine& line) {
   options.cells = cells[file.choice("heat.cells")];
   constexpr std::array sums{SumRule::exact, SumRule::fast};
   options.exchange.sum = sums[file.choice("heat.sum")];
+  options.exchange.overlap = *file.boolean("heat.overlap");
   const auto access = run::read_exchange(file);
   options.exchange.transport = access.transport;
   options.exchange.order = access.order;

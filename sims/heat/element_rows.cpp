@@ -6,14 +6,23 @@
 
 namespace tailrace::heat {
 
+namespace {
+
+/// What a row begins with; its values are behind it.
+struct Head {
+  std::int32_t x = 0, y = 0, z = 0, level = 0;
+};
+
+}  // namespace
+
 checkpoint::RowType ElementRows::type() const {
-  return {.bytes = sizeof(Row),
-          .members = {{.name = "low", .type = "<i4", .offset = offsetof(Row, x), .count = 3},
-                      {.name = "level", .type = "<i4", .offset = offsetof(Row, level)},
+  return {.bytes = static_cast<std::int64_t>(sizeof(Head) + points_ * sizeof(double)),
+          .members = {{.name = "low", .type = "<i4", .offset = offsetof(Head, x), .count = 3},
+                      {.name = "level", .type = "<i4", .offset = offsetof(Head, level)},
                       {.name = "values",
                        .type = "<f8",
-                       .offset = offsetof(Row, values),
-                       .count = static_cast<std::int64_t>(element_points)}}};
+                       .offset = sizeof(Head),
+                       .count = static_cast<std::int64_t>(points_)}}};
 }
 
 std::vector<checkpoint::RowSet::Cell> ElementRows::cells() const {
@@ -24,8 +33,9 @@ std::vector<checkpoint::RowSet::Cell> ElementRows::cells() const {
 
 void ElementRows::read(std::size_t cell, std::span<std::byte> rows) const {
   const Leaf& leaf = forest_.leaves[cell];
-  const Row row{leaf.low[0], leaf.low[1], leaf.low[2], leaf.level, get_(cell)};
-  std::memcpy(rows.data(), &row, sizeof row);
+  const Head head{leaf.low[0], leaf.low[1], leaf.low[2], leaf.level};
+  std::memcpy(rows.data(), &head, sizeof head);
+  std::memcpy(rows.data() + sizeof head, get_(cell).data(), points_ * sizeof(double));
 }
 
 std::vector<checkpoint::KeyRange> ElementRows::begin_restore() {
@@ -38,9 +48,11 @@ bool ElementRows::owns(std::uint64_t key, std::span<const std::byte> /*row*/) co
 }
 
 void ElementRows::add(std::uint64_t /*key*/, std::span<const std::byte> bytes) {
-  Row row;
-  std::memcpy(&row, bytes.data(), sizeof row);
-  put_({{row.x, row.y, row.z}, row.level}, row.values);
+  Head head;
+  std::memcpy(&head, bytes.data(), sizeof head);
+  std::vector<double> values(points_);
+  std::memcpy(values.data(), bytes.data() + sizeof head, points_ * sizeof(double));
+  put_({{head.x, head.y, head.z}, head.level}, values);
 }
 
 }  // namespace tailrace::heat

@@ -2,22 +2,28 @@
 #pragma once
 
 #include <functional>
+#include <span>
 #include <vector>
 
+#include "basis.hpp"
 #include "forest.hpp"
 #include "tailrace/checkpoint.hpp"
-#include "transfer.hpp"
 
 namespace tailrace::heat {
 
 /// Elements as rows of a checkpoint: a cell per element, by its key on Morton's curve.
 class ElementRows final : public checkpoint::RowSet {
  public:
-  using Get = std::function<ElementValues(std::size_t element)>;
-  using Put = std::function<void(const Leaf& leaf, const ElementValues& values)>;
-  /// The forest outlives the rows; `get` gives what is saved of its elements, `put` takes what is restored.
-  ElementRows(const Forest& forest, int rank, Get get, Put put)
-      : forest_(forest), rank_(static_cast<std::size_t>(rank)), get_(std::move(get)), put_(std::move(put)) {}
+  using Get = std::function<std::vector<double>(std::size_t element)>;
+  using Put = std::function<void(const Leaf& leaf, std::span<const double> values)>;
+  /// The forest outlives the rows; `get` gives what is saved of its elements, with polynomials of this
+  /// order, `put` takes what is restored.
+  ElementRows(const Forest& forest, int rank, int order, Get get, Put put)
+      : forest_(forest),
+        rank_(static_cast<std::size_t>(rank)),
+        points_(element_points_of(order)),
+        get_(std::move(get)),
+        put_(std::move(put)) {}
 
   [[nodiscard]] checkpoint::RowType type() const override;
   [[nodiscard]] std::vector<Cell> cells() const override;
@@ -27,12 +33,8 @@ class ElementRows final : public checkpoint::RowSet {
   void add(std::uint64_t key, std::span<const std::byte> row) override;
 
  private:
-  struct Row {
-    std::int32_t x = 0, y = 0, z = 0, level = 0;
-    ElementValues values{};
-  };
   const Forest& forest_;
-  std::size_t rank_;
+  std::size_t rank_, points_;
   Get get_;
   Put put_;
 };

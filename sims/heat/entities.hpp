@@ -5,12 +5,11 @@
 #include <array>
 #include <cstdint>
 
-#include "basis.hpp"
 #include "leaf.hpp"
 #include "tailrace/exchange/shared_numbering.hpp"
 
 /// Vertices, edges and faces of elements: where mortar points are. There is a point at each vertex of an
-/// element, 3 on each edge and 9 on each face that no finer element splits.
+/// element, and on each edge and face that no finer element splits those within it: of order 4, 3 and 9.
 namespace tailrace::heat {
 
 /// Which edges and faces of an element are split: finer elements have a vertex in their middle. Edges in the
@@ -33,8 +32,9 @@ constexpr std::array<std::size_t, 2> axes_of_face(std::size_t normal) noexcept {
 enum class Kind : std::uint8_t { vertex, edge, face };
 inline constexpr std::size_t kinds = 3;
 /// Mortar points of an entity that is not split.
-constexpr std::int64_t points_of(Kind kind) noexcept {
-  return kind == Kind::vertex ? 1 : kind == Kind::edge ? std::int64_t{inner} : std::int64_t{inner * inner};
+constexpr std::int64_t points_of(Kind kind, int order) noexcept {
+  const std::int64_t within = order - 1;
+  return kind == Kind::vertex ? 1 : kind == Kind::edge ? within : within * within;
 }
 
 /// A vertex, edge or face by its middle; `axis` is that of an edge, or normal to a face.

@@ -22,11 +22,11 @@ class MeshRows {
   static bool offers(const std::string& quantity) noexcept {
     return quantity == all_points || quantity == corners;
   }
-  /// Numbers in a row of a quantity that it offers.
-  static std::int64_t components_of(const std::string& quantity) noexcept;
+  /// Numbers in a row of a quantity that it offers, with polynomials of an order.
+  static std::int64_t components_of(const std::string& quantity, int order) noexcept;
 
   /// For the streams that take such quantities.
-  explicit MeshRows(const std::vector<output::Stream>& streams);
+  MeshRows(const std::vector<output::Stream>& streams, int order);
 
   /// This rank's elements as they are now. Valid until the next call. @local
   [[nodiscard]] output::RowsView rows(const std::string& quantity, const Solver& solver);

@@ -37,6 +37,14 @@ Splits splits_of(const Leaf& leaf, const Vertices& vertices) {
   return splits;
 }
 
+/// Of the lists for all ranks.
+template <class Told, class Item>
+std::int64_t total_length(const std::vector<Told>& ranks, std::vector<Item> Told::*list) {
+  std::int64_t length = 0;
+  for (const Told& one : ranks) length += static_cast<std::int64_t>((one.*list).size());
+  return length;
+}
+
 }  // namespace
 
 /// The entities of this rank's elements under way to their numbers: in groups by kind, first all vertices,
@@ -46,7 +54,7 @@ struct Mortars::Numbering {
     std::uint8_t group = 0;
     std::int32_t entity = 0;  ///< in the group
   };
-  explicit Numbering(bool together) : groups(together ? 2 : kinds) {}
+  Numbering(bool together, int of_order) : groups(together ? 2 : kinds), order(of_order) {}
 
   void add(const Leaf& leaf, Splits splits) {
     first_mention.push_back(static_cast<std::int32_t>(mentions.size()));
@@ -66,7 +74,7 @@ struct Mortars::Numbering {
   void finish() {
     first_mention.push_back(static_cast<std::int32_t>(mentions.size()));
     for (const auto& list : entities)
-      for (const Entity& entity : list) keys.push_back({entity.key(), points_of(entity.kind)});
+      for (const Entity& entity : list) keys.push_back({entity.key(), points_of(entity.kind, order)});
     const std::array<std::int32_t, kinds> offsets{offset(0), offset(1), offset(2)};
     mentioned.reserve(mentions.size());
     for (const auto& [group, entity] : mentions) mentioned.push_back(offsets[group] + entity);
@@ -87,6 +95,7 @@ struct Mortars::Numbering {
   }
 
   std::size_t groups;
+  int order;
   std::array<KeyNumbers<exchange::Key>, kinds> known;
   std::array<std::vector<Entity>, kinds> entities;
   std::vector<Mention> mentions;
@@ -95,40 +104,48 @@ struct Mortars::Numbering {
   std::vector<std::int32_t> mentioned;  ///< the place of each mention among all keys
 };
 
-Mortars::Mortars(mpi::CommView comm, ExchangeOptions options) : comm_(comm), options_(std::move(options)) {}
+Mortars::Mortars(mpi::CommView comm, ExchangeOptions options, int order)
+    : comm_(comm), options_(std::move(options)), order_(order) {}
 
-Mortars::RebuildTimes Mortars::rebuild(const Forest& forest) {
+Mortars::Rebuilt Mortars::rebuild(const Forest& forest, MeshTrafficCounter traffic) {
   const double start_s = monotonic_s();
   const auto surroundings = look_around(comm_, forest);
+  traffic.add(MeshTraffic::surroundings,
+              total_length(surroundings.neighbours, &Surroundings::Neighbour::leaves));
   const auto vertices = vertices_of(forest, surroundings);
   at_rim_.assign(forest.leaves.size(), false);
   for (const auto& neighbour : surroundings.neighbours)
     for (const std::int32_t leaf : neighbour.leaves) at_rim_[static_cast<std::size_t>(leaf)] = true;
-  Numbering numbering(owns_by_number(options_.owners));
-  patterns_of_.clear();
+  Numbering numbering(owns_by_number(options_.owners), order_);
+  splits_of_.clear();
   for (const Leaf& leaf : forest.leaves) {
-    const Splits splits = splits_of(leaf, vertices);
-    patterns_of_.push_back(&patterns_.of(splits));
-    numbering.add(leaf, splits);
+    splits_of_.push_back(splits_of(leaf, vertices));
+    numbering.add(leaf, splits_of_.back());
   }
   numbering.finish();
-  auto numbers = exchange::number_shared(comm_, numbering.keys, numbering.sharers(surroundings),
-                                         numbering_rule(options_.owners));
+  auto numbers = [&] {
+    const auto sharers = numbering.sharers(surroundings);
+    auto found = exchange::number_shared(comm_, numbering.keys, sharers, numbering_rule(options_.owners));
+    traffic.add(MeshTraffic::numbering, total_length(sharers, &exchange::Sharer::keys));
+    return found;
+  }();
   total_ = numbers.distribution.size();
   find_own(numbering, numbers);
   if (owns_by_number(options_.owners)) number_by_kind(comm_, options_.owners, owned_entities_[0], numbers);
   const double numbered_s = monotonic_s();
   make_map(numbering, numbers);
+  traffic.add(MeshTraffic::map, map_->describe().landing);
   distribution_ = numbers.distribution;
   find_rim();
   find_boundary(numbering);
-  if (!owns_by_number(options_.owners))
-    return {.numbering_s = numbered_s - start_s, .map_s = monotonic_s() - numbered_s};
-  if (options_.sum == SumRule::exact)
+  if (!owns_by_number(options_.owners)) return {numbered_s - start_s, monotonic_s() - numbered_s, traffic};
+  if (options_.sum == SumRule::exact) {
     make_product_map(numbering, numbers);
-  else  // point by point, whatever each lies on
+    traffic.add(MeshTraffic::map, product_map_->describe().landing);
+  } else {  // point by point, whatever each lies on
     owned_entities_ = {static_cast<std::int64_t>(owned()), 0, 0};
-  return {.numbering_s = numbered_s - start_s, .map_s = monotonic_s() - numbered_s};
+  }
+  return {numbered_s - start_s, monotonic_s() - numbered_s, traffic};
 }
 
 /// How many entities of each kind this rank owns, or numbers.
@@ -143,11 +160,15 @@ void Mortars::find_own(const Numbering& numbering, const exchange::SharedNumbers
 
 void Mortars::make_map(const Numbering& numbering, const exchange::SharedNumbers& numbers) {
   std::vector<std::int64_t> indices;
-  for (const std::int32_t key : numbering.mentioned)
-    for (std::int64_t i = 0; i < numbering.keys[static_cast<std::size_t>(key)].count; ++i)
-      indices.push_back(numbers.first[static_cast<std::size_t>(key)] + i);
-  first_.assign(1, 0);
-  for (const Pattern* pattern : patterns_of_) first_.push_back(first_.back() + pattern->columns());
+  first_.clear();
+  std::size_t mention = 0;
+  for (const std::int32_t end : numbering.first_mention) {
+    for (; mention < static_cast<std::size_t>(end); ++mention) {
+      const auto key = static_cast<std::size_t>(numbering.mentioned[mention]);
+      for (std::int64_t i = 0; i < numbering.keys[key].count; ++i) indices.push_back(numbers.first[key] + i);
+    }
+    first_.push_back(indices.size());
+  }
   if (map_)
     map_->rebuild(numbers.distribution, indices);
   else
@@ -156,6 +177,7 @@ void Mortars::make_map(const Numbering& numbering, const exchange::SharedNumbers
 
 /// Adds to those beside elements of other ranks the elements that have points of other ranks.
 void Mortars::find_rim() {
+  if (!options_.overlap) return at_rim_.assign(at_rim_.size(), true);
   for (std::size_t element = 0; element < at_rim_.size(); ++element)
     for (const std::int32_t slot : slots_of(element))
       if (static_cast<std::size_t>(slot) >= owned()) at_rim_[element] = true;
@@ -166,7 +188,7 @@ void Mortars::find_boundary(const Numbering& numbering) {
   std::int32_t position = 0;
   for (const auto& [group, number] : numbering.mentions) {
     const Entity& entity = numbering.entities[group][static_cast<std::size_t>(number)];
-    for (std::int64_t i = 0; i < points_of(entity.kind); ++i, ++position)
+    for (std::int64_t i = 0; i < points_of(entity.kind, order_); ++i, ++position)
       if (entity.is_on_boundary()) boundary_.push_back(position);
   }
 }
@@ -207,10 +229,10 @@ std::vector<std::int64_t> Mortars::access_pattern() {
   for (std::size_t slot = 0; slot < owned(); ++slot)
     numbers[slot] = distribution_->global(comm_.rank(), static_cast<std::int64_t>(slot));
   map_->begin_gather(map_->view(std::span(numbers))).finish();
-  const auto mine = static_cast<std::int64_t>(patterns_of_.size());
+  const auto mine = static_cast<std::int64_t>(splits_of_.size());
   const std::int64_t before = mpi::exclusive_scan(comm_, mine), elements = mpi::sum(comm_, mine);
   std::vector<std::int64_t> counts(static_cast<std::size_t>(access_bins * access_bins));
-  for (std::size_t element = 0; element < patterns_of_.size(); ++element) {
+  for (std::size_t element = 0; element < splits_of_.size(); ++element) {
     const std::int64_t row = (before + static_cast<std::int64_t>(element)) * access_bins / elements;
     for (const std::int32_t slot : slots_of(element))
       ++counts[static_cast<std::size_t>(row * access_bins +
@@ -234,7 +256,7 @@ exchange::Flight Mortars::begin_scatter(std::span<double> contributions, std::sp
 }
 
 std::int64_t Mortars::memory_bytes() const noexcept {
-  const auto bytes = first_.capacity() * sizeof first_[0] + patterns_of_.capacity() * sizeof patterns_of_[0] +
+  const auto bytes = first_.capacity() * sizeof first_[0] + splits_of_.capacity() * sizeof splits_of_[0] +
                      boundary_.capacity() * sizeof boundary_[0];
   return static_cast<std::int64_t>(bytes + products_.capacity() * sizeof products_[0] +
                                    product_ends_.capacity() * sizeof product_ends_[0]) +

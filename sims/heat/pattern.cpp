@@ -20,44 +20,48 @@ constexpr std::size_t edge_of_face(std::size_t face, std::size_t along, std::siz
   return along * 4 + (other_first ? side | at_face << 1U : at_face | side << 1U);
 }
 
-constexpr std::size_t of_split_edge = 2 * inner + 1;
-constexpr std::size_t of_split_face = of_split_edge * of_split_edge;
+template <int order>
+constexpr std::size_t of_split_edge = 2 * inner<order> + 1;
+template <int order>
+constexpr std::size_t of_split_face = of_split_edge<order>* of_split_edge<order>;
 
 }  // namespace
 
 /// Where the columns of a pattern are.
-struct Pattern::Columns {
+template <int order>
+struct Pattern<order>::Columns {
   explicit Columns(Splits given) : splits(given) {
     std::size_t next = vertices_of_element;
     for (std::size_t e = 0; e < edges_of_element; ++e) {
       edge[e] = next;
-      next += splits_edge(splits, e) ? of_split_edge : inner;
+      next += splits_edge(splits, e) ? of_split_edge<order> : inner<order>;
     }
     for (std::size_t f = 0; f < faces_of_element; ++f) {
       face[f] = next;
-      next += splits_face(splits, f) ? of_split_face : inner * inner;
+      next += splits_face(splits, f) ? of_split_face<order> : inner<order> * inner<order>;
     }
     count = next;
   }
   /// The column of one of the 9 values along a split edge.
   [[nodiscard]] std::size_t along(std::size_t e, std::size_t g) const noexcept {
-    if (g == 0 || g + 1 == both_halves) return vertex_of_edge(e, g == 0 ? 0 : 1);
+    if (g == 0 || g + 1 == both_halves<order>) return vertex_of_edge(e, g == 0 ? 0 : 1);
     return edge[e] + g - 1;
   }
   /// The column of one of the 9 x 9 values of a split face.
   [[nodiscard]] std::size_t on(std::size_t f, std::size_t a, std::size_t b) const noexcept {
     const auto [u, v] = axes_of_face(f / 2);
-    const auto is_end = [](std::size_t g) { return g == 0 || g + 1 == both_halves; };
+    const auto is_end = [](std::size_t g) { return g == 0 || g + 1 == both_halves<order>; };
     if (is_end(b)) return along(edge_of_face(f, u, v, b == 0 ? 0 : 1), a);
     if (is_end(a)) return along(edge_of_face(f, v, u, a == 0 ? 0 : 1), b);
-    const auto half = [](std::size_t g) { return g < points ? std::size_t{0} : std::size_t{1}; };
-    const auto in_half = [&](std::size_t g) { return g - 1 - half(g) * (inner + 1); };
-    const bool a_middle = a + 1 == points, b_middle = b + 1 == points;
+    const auto half = [](std::size_t g) { return g < points<order> ? std::size_t{0} : std::size_t{1}; };
+    const auto in_half = [&](std::size_t g) { return g - 1 - half(g) * (inner<order> + 1); };
+    const bool a_middle = a + 1 == points<order>, b_middle = b + 1 == points<order>;
     if (a_middle && b_middle) return face[f];
-    if (b_middle) return face[f] + 1 + half(a) * inner + in_half(a);
-    if (a_middle) return face[f] + 1 + 2 * inner + half(b) * inner + in_half(b);
+    if (b_middle) return face[f] + 1 + half(a) * inner<order> + in_half(a);
+    if (a_middle) return face[f] + 1 + 2 * inner<order> + half(b) * inner<order> + in_half(b);
     const std::size_t quarter = half(b) * 2 + half(a);
-    return face[f] + 1 + 4 * inner + quarter * inner * inner + in_half(b) * inner + in_half(a);
+    return face[f] + 1 + 4 * inner<order> + quarter * inner<order> * inner<order> +
+           in_half(b) * inner<order> + in_half(a);
   }
 
   Splits splits;
@@ -66,7 +70,8 @@ struct Pattern::Columns {
   std::size_t count = 0;
 };
 
-Pattern::Pattern(Splits splits) : splits_(splits) {
+template <int order>
+Pattern<order>::Pattern(Splits splits) : splits_(splits) {
   const Columns columns(splits);
   columns_ = columns.count;
   find_splits(columns);
@@ -79,7 +84,8 @@ Pattern::Pattern(Splits splits) : splits_(splits) {
   find_diagonals();
 }
 
-void Pattern::find_splits(const Columns& columns) {
+template <int order>
+void Pattern<order>::find_splits(const Columns& columns) {
   constexpr std::int16_t split = -1;
   for (std::size_t i = 0; i < vertices_of_element; ++i) first_column_[i] = static_cast<std::int16_t>(i);
   for (std::size_t edge = 0; edge < edges_of_element; ++edge) {
@@ -87,7 +93,8 @@ void Pattern::find_splits(const Columns& columns) {
     if (!splits_edge(splits_, edge)) continue;
     first = split;
     auto& list = edges_.emplace_back(SplitEdge{edge, {}}).columns;
-    for (std::size_t g = 0; g < both_halves; ++g) list[g] = static_cast<std::int16_t>(columns.along(edge, g));
+    for (std::size_t g = 0; g < both_halves<order>; ++g)
+      list[g] = static_cast<std::int16_t>(columns.along(edge, g));
   }
   for (std::size_t face = 0; face < faces_of_element; ++face) {
     auto& first = first_column_[vertices_of_element + edges_of_element + face] =
@@ -95,111 +102,130 @@ void Pattern::find_splits(const Columns& columns) {
     if (!splits_face(splits_, face)) continue;
     first = split;
     auto& list = faces_.emplace_back(SplitFace{face, {}}).columns;
-    for (std::size_t b = 0; b < both_halves; ++b)
-      for (std::size_t a = 0; a < both_halves; ++a)
+    for (std::size_t b = 0; b < both_halves<order>; ++b)
+      for (std::size_t a = 0; a < both_halves<order>; ++a)
         list[b][a] = static_cast<std::int16_t>(columns.on(face, a, b));
   }
 }
 
-void Pattern::project_edge(const Along& along, double* values) noexcept {
-  const Projection& p = projection();
-  for (std::size_t i = 0; i < inner; ++i) {
+template <int order>
+void Pattern<order>::project_edge(const Along& along, double* values) noexcept {
+  const auto& p = projection<order>();
+  for (std::size_t i = 0; i < inner<order>; ++i) {
     values[i] = 0;
-    for (std::size_t g = 0; g < both_halves; ++g) values[i] += p[i + 1][g] * along[g];
+    for (std::size_t g = 0; g < both_halves<order>; ++g) values[i] += p[i + 1][g] * along[g];
   }
 }
 
-void Pattern::project_face(const Across& across, double* values) noexcept {
-  const Projection& p = projection();
-  for (std::size_t j = 0; j < inner; ++j) {
+template <int order>
+void Pattern<order>::project_face(const Across& across, double* values) noexcept {
+  const auto& p = projection<order>();
+  for (std::size_t j = 0; j < inner<order>; ++j) {
     Along row{};
-    for (std::size_t b = 0; b < both_halves; ++b)
-      for (std::size_t a = 0; a < both_halves; ++a) row[a] += p[j + 1][b] * across[b][a];
-    project_edge(row, values + j * inner);
+    for (std::size_t b = 0; b < both_halves<order>; ++b)
+      for (std::size_t a = 0; a < both_halves<order>; ++a) row[a] += p[j + 1][b] * across[b][a];
+    project_edge(row, values + j * inner<order>);
   }
 }
 
 /// The transpose of `project_face`.
-Pattern::Across Pattern::spread_face(const double* values) noexcept {
-  const Projection& p = projection();
+template <int order>
+auto Pattern<order>::spread_face(const double* values) noexcept -> Across {
+  const auto& p = projection<order>();
   Across across{};
-  for (std::size_t j = 0; j < inner; ++j) {
+  for (std::size_t j = 0; j < inner<order>; ++j) {
     Along row{};
-    for (std::size_t i = 0; i < inner; ++i)
-      for (std::size_t a = 0; a < both_halves; ++a) row[a] += p[i + 1][a] * values[j * inner + i];
-    for (std::size_t b = 0; b < both_halves; ++b)
-      for (std::size_t a = 0; a < both_halves; ++a) across[b][a] += p[j + 1][b] * row[a];
+    for (std::size_t i = 0; i < inner<order>; ++i)
+      for (std::size_t a = 0; a < both_halves<order>; ++a)
+        row[a] += p[i + 1][a] * values[j * inner<order> + i];
+    for (std::size_t b = 0; b < both_halves<order>; ++b)
+      for (std::size_t a = 0; a < both_halves<order>; ++a) across[b][a] += p[j + 1][b] * row[a];
   }
   return across;
 }
 
-void Pattern::to_columns(const BoundaryValues& values, double* columns) const noexcept {
+template <int order>
+void Pattern<order>::to_columns(const BoundaryValues<order>& values, double* columns) const noexcept {
   std::fill_n(columns, columns_, 0.0);
   for_each_whole_point([&](std::size_t point, std::size_t column) { columns[column] = values[point]; });
-  const Projection& p = projection();
+  const auto& p = projection<order>();
   for (const auto& [edge, places] : edges_)
-    for (std::size_t i = 0; i < inner; ++i)
-      for (std::size_t g = 0; g < both_halves; ++g)
-        columns[places[g]] += p[i + 1][g] * values[first_edge_point + edge * inner + i];
+    for (std::size_t i = 0; i < inner<order>; ++i)
+      for (std::size_t g = 0; g < both_halves<order>; ++g)
+        columns[places[g]] += p[i + 1][g] * values[first_edge_point + edge * inner<order> + i];
   for (const auto& [face, places] : faces_) {
-    const Across across = spread_face(&values[first_face_point + face * inner * inner]);
-    for (std::size_t b = 0; b < both_halves; ++b)
-      for (std::size_t a = 0; a < both_halves; ++a) columns[places[b][a]] += across[b][a];
+    const Across across = spread_face(&values[first_face_point<order> + face * inner<order> * inner<order>]);
+    for (std::size_t b = 0; b < both_halves<order>; ++b)
+      for (std::size_t a = 0; a < both_halves<order>; ++a) columns[places[b][a]] += across[b][a];
   }
 }
 
-void Pattern::to_averages(const BoundaryValues& values, double* columns) const noexcept {
+template <int order>
+void Pattern<order>::to_averages(const BoundaryValues<order>& values, double* columns) const noexcept {
   std::fill_n(columns, columns_, 0.0);
   for_each_whole_point([&](std::size_t point, std::size_t column) { columns[column] = values[point]; });
   for (std::size_t i = 0; i < vertices_of_element; ++i) columns[i] *= vertex_weights_[i];
 }
 
 /// By the values that the points of the element have of each column alone.
-void Pattern::find_diagonals() {
-  std::vector<std::array<double, element_points>> alone(columns_, std::array<double, element_points>{});
+template <int order>
+void Pattern<order>::find_diagonals() {
+  std::vector<std::array<double, element_points<order>>> alone(columns_,
+                                                               std::array<double, element_points<order>>{});
   const auto at = [&](std::int16_t column, std::size_t point) -> double& {
-    return alone[static_cast<std::size_t>(column)][boundary[point]];
+    return alone[static_cast<std::size_t>(column)][boundary<order>[point]];
   };
-  for_each_whole_point([&](std::size_t point, std::size_t column) { alone[column][boundary[point]] = 1; });
-  const Projection& p = projection();
+  for_each_whole_point(
+      [&](std::size_t point, std::size_t column) { alone[column][boundary<order>[point]] = 1; });
+  const auto& p = projection<order>();
   for (const auto& [edge, columns] : edges_)
-    for (std::size_t i = 0; i < inner; ++i)
-      for (std::size_t g = 0; g < both_halves; ++g)
-        at(columns[g], first_edge_point + edge * inner + i) = p[i + 1][g];
+    for (std::size_t i = 0; i < inner<order>; ++i)
+      for (std::size_t g = 0; g < both_halves<order>; ++g)
+        at(columns[g], first_edge_point + edge * inner<order> + i) = p[i + 1][g];
   for (const auto& [face, columns] : faces_)
-    for (std::size_t i = 0; i < inner * inner; ++i)
-      for (std::size_t b = 0; b < both_halves; ++b)
-        for (std::size_t a = 0; a < both_halves; ++a)
-          at(columns[b][a], first_face_point + face * inner * inner + i) =
-              p[i / inner + 1][b] * p[i % inner + 1][a];
+    for (std::size_t i = 0; i < inner<order> * inner<order>; ++i)
+      for (std::size_t b = 0; b < both_halves<order>; ++b)
+        for (std::size_t a = 0; a < both_halves<order>; ++a)
+          at(columns[b][a], first_face_point<order> + face * inner<order> * inner<order> + i) =
+              p[i / inner<order> + 1][b] * p[i % inner<order> + 1][a];
   for (const auto& values : alone) {
-    const auto [stiff, mass] = energies_of(values);
+    const auto [stiff, mass] = energies_of<order>(values);
     diagonals_.push_back({stiff, mass});
   }
 }
 
-const Pattern& Patterns::of(Splits splits) {
+template <int order>
+const Pattern<order>& Patterns<order>::of(Splits splits) {
   auto& pattern = made_[splits];
-  if (!pattern) pattern = std::make_unique<const Pattern>(splits);
+  if (!pattern) pattern = std::make_unique<const Pattern<order>>(splits);
   return *pattern;
 }
 
-Energies energies_of(const std::array<double, element_points>& values) noexcept {
+template <int order>
+Energies energies_of(const std::array<double, element_points<order>>& values) noexcept {
   Energies sum;
-  for (std::size_t k = 0; k < points; ++k)
-    for (std::size_t j = 0; j < points; ++j)
-      for (std::size_t i = 0; i < points; ++i) {
-        const double value = values[point_at({i, j, k})];
+  for (std::size_t k = 0; k < points<order>; ++k)
+    for (std::size_t j = 0; j < points<order>; ++j)
+      for (std::size_t i = 0; i < points<order>; ++i) {
+        const double value = values[point_at<order>({i, j, k})];
         if (value == 0) continue;
-        sum.mass += gll_weights[i] * gll_weights[j] * gll_weights[k] * value * value;
-        for (std::size_t m = 0; m < points; ++m)
-          sum.stiffness +=
-              value *
-              (gll_weights[j] * gll_weights[k] * stiffness_matrix[i][m] * values[point_at({m, j, k})] +
-               gll_weights[i] * gll_weights[k] * stiffness_matrix[j][m] * values[point_at({i, m, k})] +
-               gll_weights[i] * gll_weights[j] * stiffness_matrix[k][m] * values[point_at({i, j, m})]);
+        sum.mass += gll_weights<order>[i] * gll_weights<order>[j] * gll_weights<order>[k] * value * value;
+        for (std::size_t m = 0; m < points<order>; ++m)
+          sum.stiffness += value * (gll_weights<order>[j] * gll_weights<order>[k] *
+                                        stiffness_matrix<order>[i][m] * values[point_at<order>({m, j, k})] +
+                                    gll_weights<order>[i] * gll_weights<order>[k] *
+                                        stiffness_matrix<order>[j][m] * values[point_at<order>({i, m, k})] +
+                                    gll_weights<order>[i] * gll_weights<order>[j] *
+                                        stiffness_matrix<order>[k][m] * values[point_at<order>({i, j, m})]);
       }
   return sum;
 }
+
+#define TAILRACE_COMPILE(order)   \
+  template class Pattern<order>;  \
+  template class Patterns<order>; \
+  template Energies energies_of<order>(const std::array<double, element_points<order>>&) noexcept;
+TAILRACE_FOR_EACH_ORDER(TAILRACE_COMPILE)
+#undef TAILRACE_COMPILE
 
 }  // namespace tailrace::heat

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <array>
 
+#include "basis.hpp"
+
 namespace tailrace::heat {
 
 namespace {
@@ -17,9 +19,10 @@ constexpr std::array classes{
 
 }  // namespace
 
-double npb_time_step(int level) noexcept {
+double default_time_step(int level, int order) {
   constexpr double share = 0.04;  // of the smallest element's size
-  return share * std::ldexp(1.0, -level);
+  const auto least = [](int of) { return gll_places_of(of)[1] + 1; };
+  return share * std::ldexp(1.0, -level) * std::min(1.0, least(order) / least(npb_order));
 }
 
 Problem NpbClass::problem() const {
@@ -27,7 +30,7 @@ Problem NpbClass::problem() const {
   problem.level = level;
   problem.radius = radius;
   problem.steps = steps;
-  problem.dt = npb_time_step(level);
+  problem.dt = default_time_step(level, problem.order);
   return problem;
 }
 

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "ball.hpp"
+#include "order.hpp"
 #include "tailrace/box.hpp"
 
 namespace tailrace::heat {
@@ -20,7 +21,8 @@ enum class SolverRule : std::uint8_t {
 /// at the start, where s is a ball that moves with v (NPB's benchmark UA; Feng, Van der Wijngaart, Biswas,
 /// Mavriplis: Unstructured Adaptive (UA) NAS Parallel Benchmark, NAS-04-006, 2004).
 struct Problem {
-  int level = 4;  ///< of the smallest elements: their size is 2^-level
+  int order = npb_order;  ///< of the polynomials in an element
+  int level = 4;          ///< of the smallest elements: their size is 2^-level
   double radius = 0.04;
   Vec3 velocity{3, 3, 3}, centre{3.0 / 7, 2.0 / 7, 2.0 / 7};
   double viscosity = 0.005;
@@ -52,8 +54,9 @@ struct NpbClass {
   [[nodiscard]] Problem problem() const;
 };
 
-/// The time step that NPB takes with elements of this level.
-double npb_time_step(int level) noexcept;
+/// The time step that NPB takes with elements of this level; of another order than NPB's, the smaller one
+/// that keeps the ratio to the least distance of two points.
+double default_time_step(int level, int order);
 
 /// The class of that name. @local
 const NpbClass* find_class(const std::string& name) noexcept;

@@ -32,6 +32,14 @@ double elements_of(const Problem& problem) {
   return std::min(touched + around, std::ldexp(1.0, 3 * problem.level));
 }
 
+/// What elements take while the mesh changes, measured in classes S to D and in other orders: those between
+/// levels, of which a large mesh has a smaller part, take more.
+double mesh_bytes(const Problem& problem) {
+  const double elements = elements_of(problem), across = problem.order + 1;
+  return (2050 + 70 * across * across * across) * elements +
+         1440 * across * across * std::pow(elements, 2.0 / 3.0);
+}
+
 /// What the fields that outputs sample take on all ranks.
 double sampled_bytes(const Options& options) {
   std::set<std::string> quantities;
@@ -82,9 +90,10 @@ class Program final : public run::CaseProgram {
   void progress(StepIndex step) override;
   [[nodiscard]] run::RunSize size() const override;
   [[nodiscard]] double needed_bytes(int /*rank*/) const override {
-    constexpr double bytes_per_element = 11500;  // while the mesh changes, measured
-    return ((bytes_per_element + row_bytes(options_)) * elements_of(problem()) + sampled_bytes(options_)) /
-           ranks();
+    constexpr double of_rank = 6e6;  // whatever the mesh is
+    return of_rank +
+           (mesh_bytes(problem()) + row_bytes(options_) * elements_of(problem()) + sampled_bytes(options_)) /
+               ranks();
   }
   [[nodiscard]] std::int64_t own_cells() const override {
     return static_cast<std::int64_t>(simulation_part_->solver().forest().leaves.size());
@@ -127,7 +136,7 @@ void Program::plan() {
     run_.warn(
         "the ball never enters the cube: nothing is heated. Fix: heat.centre, heat.velocity or time.steps");
   samples_.emplace(comm_, outputs.streams(), options_.samples);
-  mesh_rows_.emplace(outputs.streams());
+  mesh_rows_.emplace(outputs.streams(), problem().order);
   for (const auto& stream : outputs.streams())
     if (stream.quantity == MeshRows::all_points && !mesh_stream_) mesh_stream_ = stream;
   head_.attributes = {{"simulation", std::string("heat"), 0}, {"title", options_.title, 0}};
@@ -197,7 +206,7 @@ run::Run::Summary Program::close(const run::DriveResult& result) {
 void Program::show_mesh(StepIndex until) {
   if (!mesh_stream_ || !comm_.is_root() || !output::writes_hdf5(options_.write)) return;
   try {
-    write_vtkhdf(*mesh_stream_, until, options_.output, options_.vtkhdf, options_.cells);
+    write_vtkhdf(*mesh_stream_, until, options_.output, problem().order, options_.vtkhdf, options_.cells);
   } catch (const Error& error) {
     run_.warn(error.info().message);
   }

@@ -8,6 +8,8 @@
 #include <string_view>
 #include <utility>
 
+#include "basis.hpp"
+
 namespace tailrace::heat {
 
 namespace {
@@ -49,6 +51,35 @@ std::string verification(const Result& result) {
       fortran(*result.difference()), good ? "Successful" : "failed");
 }
 
+nlohmann::json phases_json(const Phases& phases) {
+  return {{"convection_s", phases.convection_s},
+          {"diffusion_s", phases.diffusion_s},
+          {"adaptation_s", phases.adaptation_s},
+          {"gather_s", phases.gather_s},
+          {"scatter_s", phases.scatter_s},
+          {"reduction_s", phases.reduction_s},
+          {"tree_s", phases.tree_s},
+          {"transfer_s", phases.transfer_s},
+          {"numbering_s", phases.numbering_s},
+          {"map_s", phases.map_s},
+          {"fields_s", phases.fields_s},
+          {"diagonal_s", phases.diagonal_s}};
+}
+
+/// What ranks sent to each other for a mesh, part by part.
+nlohmann::json traffic_json(StepIndex step, const MeshTraffic& traffic) {
+  constexpr std::array parts{"transfer", "surroundings", "numbering", "map"};
+  static_assert(parts.size() == MeshTraffic::parts);
+  nlohmann::json json{{"step", step}};
+  for (std::size_t part = 0; part < parts.size(); ++part) {
+    const auto &all = traffic.all[part], &most = traffic.most[part];
+    json[parts[part]] = {
+        {"items", all.items},      {"messages", all.messages},      {"bytes", all.bytes},
+        {"max_items", most.items}, {"max_messages", most.messages}, {"max_bytes", most.bytes}};
+  }
+  return json;
+}
+
 }  // namespace
 
 std::optional<double> Result::difference() const noexcept {
@@ -64,7 +95,7 @@ std::optional<bool> Result::verified() const noexcept {
 Result result_of(const Problem& problem, Solver& solver) {
   constexpr double points_per_mega = 1e-6;
   const double work = static_cast<double>(solver.element_steps() + solver.element_iterations()) *
-                      static_cast<double>(element_points);
+                      static_cast<double>(element_points_of(problem.order));
   return {.npb_class = class_of(problem),
           .integral = solver.integral(),
           .mops = points_per_mega * work / solver.computed_s()};
@@ -74,12 +105,14 @@ std::string npb_head(const Problem& problem) {
   const auto tolerance = problem.solver == SolverRule::converged
                              ? fmt::format(" at most, to a tolerance of {}", problem.cg_tolerance)
                              : "";
+  const auto order =
+      problem.order == npb_order ? "" : fmt::format(" Order of polynomials:        {:8}\n", problem.order);
   return fmt::format(
       " Levels of refinement:        {:8}\n Adaptation frequency:        {:8}\n Time steps:                  "
       "{:8}    dt: "
-      "{:14.6E}\n CG iterations:               {:8}{}\n Heat source radius:          {:8.4f}\n\n",
+      "{:14.6E}\n CG iterations:               {:8}{}\n Heat source radius:          {:8.4f}\n{}\n",
       problem.level, problem.adapt_every, problem.steps, problem.dt, problem.cg_iterations, tolerance,
-      problem.radius);
+      problem.radius, order);
 }
 
 std::string npb_adaptation(const Adaptation& done) {
@@ -123,24 +156,12 @@ std::string npb_result(const Problem& problem, const Result& result, double seco
 
 nlohmann::json to_json(const Problem& problem, const Solver& solver, const std::optional<Result>& result) {
   const NpbClass* const known = class_of(problem);
-  const Phases& phases = solver.phases();
   nlohmann::json json{{"class", std::string(1, known == nullptr ? 'U' : known->name)},
+                      {"order", problem.order},
                       {"computed_s", solver.computed_s()},
                       {"element_steps", solver.element_steps()},
                       {"element_iterations", solver.element_iterations()},
-                      {"phases",
-                       {{"convection_s", phases.convection_s},
-                        {"diffusion_s", phases.diffusion_s},
-                        {"adaptation_s", phases.adaptation_s},
-                        {"gather_s", phases.gather_s},
-                        {"scatter_s", phases.scatter_s},
-                        {"reduction_s", phases.reduction_s},
-                        {"tree_s", phases.tree_s},
-                        {"transfer_s", phases.transfer_s},
-                        {"numbering_s", phases.numbering_s},
-                        {"map_s", phases.map_s},
-                        {"fields_s", phases.fields_s},
-                        {"diagonal_s", phases.diagonal_s}}}};
+                      {"phases", phases_json(solver.phases())}};
   auto& list = json["adaptations"] = nlohmann::json::array();
   for (const auto& done : solver.adaptations())
     list.push_back({{"step", done.step},
@@ -152,6 +173,9 @@ nlohmann::json to_json(const Problem& problem, const Solver& solver, const std::
   for (const auto& done : solver.adaptations())
     if (done.max_elements > 0)  // of this run
       shares.push_back({{"step", done.step}, {"elements", done.max_elements}, {"mortars", done.max_mortars}});
+  auto& traffic = json["traffic"] = nlohmann::json::array();
+  for (const auto& done : solver.adaptations())
+    if (done.max_elements > 0) traffic.push_back(traffic_json(done.step, done.traffic));
   auto& accesses = json["accesses"] = nlohmann::json::array();
   for (const auto& access : solver.accesses())
     accesses.push_back({{"step", access.step}, {"bins", Mortars::access_bins}, {"counts", access.counts}});

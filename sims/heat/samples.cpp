@@ -3,7 +3,9 @@
 
 #include <algorithm>
 #include <array>
+#include <span>
 
+#include "basis.hpp"
 #include "mpi/packets.hpp"
 #include "tailrace/error.hpp"
 
@@ -28,28 +30,37 @@ Box points_in(const Leaf& leaf, Index3 n) noexcept {
           {first_from(high(0), n.x), first_from(high(1), n.y), first_from(high(2), n.z)}};
 }
 
-/// The factors with which an element's values along an axis make those at some points.
-std::vector<Row> factors(const Leaf& leaf, std::size_t axis, Range range, std::int64_t n) {
-  std::vector<Row> rows;
+/// The factors with which an element's values along an axis make those at some points: as many for each.
+std::vector<double> factors(const Leaf& leaf, std::size_t axis, Range range, std::int64_t n,
+                            std::span<const double> places) {
+  std::vector<double> rows(static_cast<std::size_t>(range.end - range.begin) * places.size());
   const double low = to_length(leaf.low[axis]), size = to_length(leaf.size());
-  for (std::int64_t i = range.begin; i < range.end; ++i)
-    rows.push_back(lagrange(2 * (place(i, n) - low) / size - 1));
+  std::span<double> left(rows);
+  for (std::int64_t i = range.begin; i < range.end; ++i, left = left.subspan(places.size()))
+    set_lagrange(places, 2 * (place(i, n) - low) / size - 1, left.first(places.size()));
   return rows;
 }
 
-/// Appends the field at the points of a box, x fastest.
-void append_values(const Leaf& leaf, const ElementValues& values, const Box& box, Index3 n,
-                   std::vector<double>& out) {
-  const auto x = factors(leaf, 0, box.x(), n.x), y = factors(leaf, 1, box.y(), n.y),
-             z = factors(leaf, 2, box.z(), n.z);
-  for (const Row& rz : z)
-    for (const Row& ry : y)
-      for (const Row& rx : x) {
-        double sum = 0;
-        for (std::size_t p = 0; p < element_points; ++p)
-          sum += rx[p % points] * ry[p / points % points] * rz[p / (points * points)] * values[p];
-        out.push_back(sum);
-      }
+/// The field at a point, by its factors along each axis.
+double value_at(std::span<const double> values, const double* x, const double* y, const double* z,
+                std::size_t n) noexcept {
+  double sum = 0;
+  for (std::size_t k = 0, p = 0; k < n; ++k)
+    for (std::size_t j = 0; j < n; ++j)
+      for (std::size_t i = 0; i < n; ++i, ++p) sum += x[i] * y[j] * z[k] * values[p];
+  return sum;
+}
+
+/// Appends the field at the points of a box, x fastest. `places` are those of the polynomials.
+void append_values(const Leaf& leaf, std::span<const double> places, std::span<const double> values,
+                   const Box& box, Index3 n, std::vector<double>& out) {
+  const auto x = factors(leaf, 0, box.x(), n.x, places), y = factors(leaf, 1, box.y(), n.y, places),
+             z = factors(leaf, 2, box.z(), n.z, places);
+  const std::size_t along = places.size();
+  for (std::size_t rz = 0; rz < z.size(); rz += along)
+    for (std::size_t ry = 0; ry < y.size(); ry += along)
+      for (std::size_t rx = 0; rx < x.size(); rx += along)
+        out.push_back(value_at(values, &x[rx], &y[ry], &z[rz], along));
 }
 
 /// What precedes the values of a box in a message.
@@ -127,6 +138,7 @@ void Samples::gather(const std::vector<const Wanted*>& due, const Solver& solver
   if (regions.empty()) return;
   std::map<int, std::vector<double>> messages;
   const auto& leaves = solver.forest().leaves;
+  const auto places = gll_places_of(solver.order());
   for (std::size_t e = 0; e < leaves.size(); ++e)
     for (const Box& region : regions) {
       const Box here = intersect(points_in(leaves[e], grid_), region);
@@ -135,7 +147,7 @@ void Samples::gather(const std::vector<const Wanted*>& due, const Solver& solver
         auto& message = messages[rank];
         const Box theirs = intersect(here, bricks_.box(rank));
         Head{theirs, static_cast<double>(leaves[e].level)}.append_to(message);
-        if (wants_field) append_values(leaves[e], solver.values(e), theirs, grid_, message);
+        if (wants_field) append_values(leaves[e], places, solver.values(e), theirs, grid_, message);
       }
     }
   const auto put = [&](const std::string& quantity, Index3 at, double value) {

@@ -3,7 +3,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <limits>
 
 #include "element_rows.hpp"
 #include "solver.hpp"
@@ -13,36 +12,54 @@ namespace tailrace::heat {
 
 namespace {
 
+struct Number {
+  const char* name;
+  double value;
+};
+
 /// The numbers that make a problem, but for the steps that it takes.
-std::vector<double> numbers_of(const Problem& problem) {
-  std::vector<double> numbers{static_cast<double>(problem.level),
-                              problem.radius,
-                              problem.viscosity,
-                              problem.dt,
-                              static_cast<double>(problem.cg_iterations),
-                              static_cast<double>(problem.adapt_every)};
-  numbers.insert(numbers.end(), problem.velocity.begin(), problem.velocity.end());
-  numbers.insert(numbers.end(), problem.centre.begin(), problem.centre.end());
-  numbers.push_back(problem.cg_tolerance);  // 0 of the solver "npb"
-  return numbers;
+std::vector<Number> numbers_of(const Problem& problem) {
+  const auto& [x, y, z] = problem.velocity;
+  const auto& [at_x, at_y, at_z] = problem.centre;
+  return {{"level", static_cast<double>(problem.level)},
+          {"radius", problem.radius},
+          {"viscosity", problem.viscosity},
+          {"dt_s", problem.dt},
+          {"cg_iterations", static_cast<double>(problem.cg_iterations)},
+          {"adapt_every", static_cast<double>(problem.adapt_every)},
+          {"velocity[0]", x},
+          {"velocity[1]", y},
+          {"velocity[2]", z},
+          {"centre[0]", at_x},
+          {"centre[1]", at_y},
+          {"centre[2]", at_z},
+          {"cg_tolerance", problem.cg_tolerance},  // 0 of the solver "npb"
+          {"order", static_cast<double>(problem.order)}};
 }
 
 }  // namespace
 
-/// Version 1 knew the solver "npb" only.
+/// Version 1 knew the solver "npb" only, version 2 NPB's order.
 void Solver::check_same_problem(checkpoint::StateArchive& archive, int version) const {
   const auto here = numbers_of(problem_);
-  auto there = here;
+  std::vector<double> there;
+  for (const auto& number : here) there.push_back(number.value);
   archive.values("problem", there);
-  if (version == 1) there.push_back(0);
-  if (there == here) return;
-  throw Error(ErrorInfo{
-      .kind = ErrorKind::input,
-      .message = fmt::format("the checkpoint is of a run with level, radius, viscosity, dt_s, "
-                             "cg_iterations, adapt_every, velocity, centre and cg_tolerance {}, not {}",
-                             fmt::join(there, ", "), fmt::join(here, ", ")),
-      .path = {},
-      .hint = "resume with the case that wrote it"});
+  if (version < 2) there.push_back(0);
+  if (version < 3) there.push_back(npb_order);
+  if (there.size() != here.size())
+    throw Error(ErrorKind::input, fmt::format("the checkpoint has {} numbers of its problem, not {}",
+                                              there.size(), here.size()));
+  std::vector<std::string> differences;
+  for (std::size_t i = 0; i < here.size(); ++i)
+    if (there[i] != here[i].value)
+      differences.push_back(fmt::format("{} = {}, not {}", here[i].name, there[i], here[i].value));
+  if (differences.empty()) return;
+  throw Error(
+      ErrorInfo{.kind = ErrorKind::input,
+                .message = fmt::format("the checkpoint is of a run with {}", fmt::join(differences, ", ")),
+                .path = {},
+                .hint = "resume with the case that wrote it"});
 }
 
 void Solver::pass_adaptations(checkpoint::StateArchive& archive) {
@@ -63,7 +80,7 @@ void Solver::pass_adaptations(checkpoint::StateArchive& archive) {
 
 /// The mesh follows from the time of the last adaptation, whatever the number of ranks.
 void Solver::state(checkpoint::StateArchive& archive) {
-  archive.component("heat", 2, [&](int version) {
+  archive.component("heat", 3, [&](int version) {
     check_same_problem(archive, version);
     archive.value("time", time_);
     archive.value("adapted_time", adapted_time_);
@@ -76,34 +93,31 @@ void Solver::state(checkpoint::StateArchive& archive) {
     pass_adaptations(archive);
     if (archive.restores()) {
       set_mesh(make_forest(comm_, problem_.level, problem_.ball_at(adapted_time_)));
-      restored_.assign(elements(), {});
       restored_count_ = 0;
     }
     archive.rows(
         "elements",
         std::make_unique<ElementRows>(
-            forest_, comm_.rank(), [this](std::size_t element) { return values(element); },
-            [this](const Leaf& leaf, const ElementValues& element) { take_restored(leaf, element); }));
+            forest_, comm_.rank(), problem_.order, [this](std::size_t element) { return values(element); },
+            [this](const Leaf& leaf, std::span<const double> values) { take_restored(leaf, values); }));
   });
 }
 
-void Solver::take_restored(const Leaf& leaf, const ElementValues& values) {
+void Solver::take_restored(const Leaf& leaf, std::span<const double> values) {
   const auto& leaves = forest_.leaves;
   const auto found = std::lower_bound(leaves.begin(), leaves.end(), leaf,
                                       [](const Leaf& a, const Leaf& b) { return a.key() < b.key(); });
   if (found == leaves.end() || *found != leaf)
     throw Error(ErrorKind::input, "the checkpoint has an element that the mesh of its time has not");
-  restored_[static_cast<std::size_t>(found - leaves.begin())] = values;
+  elements_->set_values(static_cast<std::size_t>(found - leaves.begin()), values);
   ++restored_count_;
 }
 
 void Solver::restored(StepIndex step) {
-  step_ = step;
+  elements_->mark_step(step);
   if (const auto count = mpi::sum(comm_, restored_count_); count != forest_.total)
     throw Error(ErrorKind::input, fmt::format("the checkpoint has {} elements, and the mesh of its time {}",
                                               count, forest_.total));
-  for (std::size_t e = 0; e < elements(); ++e) set_values(e, restored_[e]);
-  restored_ = {};
 }
 
 }  // namespace tailrace::heat

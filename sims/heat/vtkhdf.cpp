@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "base/files.hpp"
+#include "basis.hpp"
 #include "h5/file.hpp"
 #include "h5/growing_file.hpp"
 #include "mesh_rows.hpp"
@@ -26,12 +27,12 @@ namespace {
 namespace fs = std::filesystem;
 using Numbers = run::VtkhdfFile::Numbers;
 
-constexpr auto points_each = static_cast<std::int64_t>(element_points);
 constexpr std::uint8_t linear_hexahedron = 12, lagrange_hexahedron = 72;
 
-/// Where VTK has node (i, j, k) of a hexahedron of order 4 (vtkHigherOrderHexahedron::PointIndexFromIJK).
-std::size_t node_of(std::size_t i, std::size_t j, std::size_t k) noexcept {
-  constexpr std::size_t n = points - 1, vertices = 8, edges = 12 * inner, face = inner * inner;
+/// Where VTK has node (i, j, k) of a hexahedron of order n (vtkHigherOrderHexahedron::PointIndexFromIJK).
+std::size_t node_of(std::size_t n, std::size_t i, std::size_t j, std::size_t k) noexcept {
+  constexpr std::size_t vertices = 8;
+  const std::size_t inner = n - 1, edges = 12 * inner, face = inner * inner;
   const bool at_i = i == 0 || i == n, at_j = j == 0 || j == n, at_k = k == 0 || k == n;
   const std::size_t corner = i > 0 ? (j > 0 ? 2U : 1U) : (j > 0 ? 3U : 0U);
   if (at_i && at_j && at_k) return corner + (k > 0 ? 4 : 0);
@@ -45,8 +46,10 @@ std::size_t node_of(std::size_t i, std::size_t j, std::size_t k) noexcept {
   return faces + 6 * face + (i - 1) + inner * ((j - 1) + inner * (k - 1));
 }
 
-/// What cells an element has: their points, and their type.
+/// What an element has: points, and cells, with their points and their type.
 struct CellShape {
+  std::span<const double> places;  ///< of points, along an axis
+  std::int64_t points = 0;
   Numbers connectivity;
   std::int64_t cells = 1;
   std::uint8_t type = lagrange_hexahedron;
@@ -54,11 +57,17 @@ struct CellShape {
   [[nodiscard]] std::int64_t ids() const noexcept { return static_cast<std::int64_t>(connectivity.size()); }
 };
 
-CellShape shape_of(VtkhdfCells cells) {
-  const auto nodes = lagrange_nodes();
-  if (cells == VtkhdfCells::lagrange) return {.connectivity = Numbers(nodes.begin(), nodes.end())};
-  constexpr std::int64_t across = points - 1, y = points, z = points * points;
-  CellShape shape{.connectivity = {}, .cells = across * across * across, .type = linear_hexahedron};
+CellShape shape_of(int order, VtkhdfCells cells) {
+  CellShape shape{.places = gll_places_of(order),
+                  .points = static_cast<std::int64_t>(element_points_of(order)),
+                  .connectivity = {}};
+  if (cells == VtkhdfCells::lagrange) {
+    shape.connectivity = lagrange_nodes(order);
+    return shape;
+  }
+  const std::int64_t across = order, y = across + 1, z = y * y;
+  shape.cells = across * across * across;
+  shape.type = linear_hexahedron;
   for (std::int64_t k = 0; k < across; ++k)
     for (std::int64_t j = 0; j < across; ++j)
       for (std::int64_t i = 0; i < across; ++i)
@@ -104,13 +113,14 @@ Records records_of(const output::Stream& stream, StepIndex until, const std::str
 
 /// Where the points of a row's element are, in single precision: exact to a tenth of the distance of two
 /// points at the deepest level that there may be, 18, and to less than a thousandth in class D.
-void append_places(std::span<const double> row, std::vector<float>& places) {
+void append_places(std::span<const double> row, std::span<const double> along, std::vector<float>& places) {
   const double size = std::ldexp(1.0, -static_cast<int>(row[3]));
-  for (std::size_t p = 0; p < element_points; ++p) {
-    const std::array at{p % points, p / points % points, p / (points * points)};
-    for (std::size_t d = 0; d < 3; ++d)
-      places.push_back(static_cast<float>(row[d] + size * (gll_places[at[d]] + 1) / 2));
-  }
+  const auto at = [&](std::size_t axis, double place) {
+    return static_cast<float>(row[axis] + size * (place + 1) / 2);
+  };
+  for (const double z : along)
+    for (const double y : along)
+      for (const double x : along) places.insert(places.end(), {at(0, x), at(1, y), at(2, z)});
 }
 
 /// A file with some samples.
@@ -137,7 +147,7 @@ class Writer {
                connectivity =
                    file_.make_room("Connectivity", {static_cast<std::uint64_t>(largest() * shape_.ids())},
                                    h5::ElementType::int64),
-               places = file_.make_room("Points", {rows * element_points, 3}, h5::ElementType::float32);
+               places = file_.make_room("Points", {rows * points(), 3}, h5::ElementType::float32);
     file_.close();
     std::fstream to(file_.place(), std::ios::binary | std::ios::in | std::ios::out);
     put_offsets(to.seekp(offsets));
@@ -167,19 +177,22 @@ class Writer {
     return list;
   }
 
+  /// Of an element.
+  [[nodiscard]] std::uint64_t points() const { return static_cast<std::uint64_t>(shape_.points); }
+
   void put_steps() {
     Numbers parts(samples_);
     std::iota(parts.begin(), parts.end(), 0);
     file_.put_steps(records_.times, parts);
-    file_.put("Steps/PointOffsets", before(points_each));
+    file_.put("Steps/PointOffsets", before(shape_.points));
     file_.put("Steps/CellOffsets", before(shape_.cells), {samples_, 1});
     file_.put("Steps/ConnectivityIdOffsets", Numbers(samples_, 0), {samples_, 1});
-    file_.put("Steps/PointDataOffsets/temperature", before(points_each));
+    file_.put("Steps/PointDataOffsets/temperature", before(shape_.points));
     if (shape_.cells == 1) file_.put("Steps/CellDataOffsets/level", before(1));
   }
 
   void put_counts() {
-    file_.put("NumberOfPoints", counts(points_each));
+    file_.put("NumberOfPoints", counts(shape_.points));
     file_.put("NumberOfCells", counts(shape_.cells));
     file_.put("NumberOfConnectivityIds", counts(shape_.ids()));
   }
@@ -209,7 +222,7 @@ class Writer {
   /// largest.
   void put_connectivity(std::ostream& to) const {
     for (std::int64_t element = 0; element < largest(); ++element)
-      for (const std::int64_t id : shape_.connectivity) put(to, element * points_each + id);
+      for (const std::int64_t id : shape_.connectivity) put(to, element * shape_.points + id);
   }
 
   void show_values() {
@@ -222,7 +235,7 @@ class Writer {
                   .start = {start, column},
                   .count = {rows, columns}});
     };
-    show("PointData/temperature", static_cast<std::uint64_t>(MeshRows::components_before), element_points);
+    show("PointData/temperature", static_cast<std::uint64_t>(MeshRows::components_before), points());
     if (shape_.cells == 1) show("CellData/level", 3, 1);
   }
 
@@ -239,7 +252,7 @@ class Writer {
                                   {count, columns}, std::span(rows));
       places.clear();
       for (std::size_t row = 0; row < count; ++row)
-        append_places(std::span(rows).subspan(row * columns, columns), places);
+        append_places(std::span(rows).subspan(row * columns, columns), shape_.places, places);
       to.write(reinterpret_cast<const char*>(places.data()),
                static_cast<std::streamsize>(places.size() * sizeof(float)));
     }
@@ -273,20 +286,21 @@ void write_series(const Records& records, const CellShape& shape, const fs::path
 
 }  // namespace
 
-std::array<std::int64_t, element_points> lagrange_nodes() noexcept {
-  std::array<std::int64_t, element_points> nodes{};
-  for (std::size_t p = 0; p < element_points; ++p)
-    nodes[node_of(p % points, p / points % points, p / (points * points))] = static_cast<std::int64_t>(p);
+std::vector<std::int64_t> lagrange_nodes(int order) {
+  const std::size_t n = static_cast<std::size_t>(order), y = n + 1, z = y * y;
+  std::vector<std::int64_t> nodes(y * z);
+  for (std::size_t p = 0; p < nodes.size(); ++p)
+    nodes[node_of(n, p % y, p / y % y, p / z)] = static_cast<std::int64_t>(p);
   return nodes;
 }
 
-void write_vtkhdf(const output::Stream& stream, StepIndex until, const std::string& output, VtkhdfFiles files,
-                  VtkhdfCells cells) {
+void write_vtkhdf(const output::Stream& stream, StepIndex until, const std::string& output, int order,
+                  VtkhdfFiles files, VtkhdfCells cells) {
   const fs::path path = fs::path(output).replace_extension(".vtkhdf");
   if (files == VtkhdfFiles::none || path == fs::path(output)) return;
   const auto records = records_of(stream, until, output);
   if (records.samples() == 0) return;
-  const auto shape = shape_of(cells);
+  const auto shape = shape_of(order, cells);
   if (files == VtkhdfFiles::series) return write_series(records, shape, path);
   Writer(records, 0, records.samples(), shape, path.string()).write(true);
 }

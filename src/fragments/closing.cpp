@@ -16,13 +16,14 @@ Closing::Closing(Mail& mail, const Image& image, const Store& store,
 }
 
 void Closing::send(const Report& report) {
-  mail_->send(0, report_message, report.stuck, report.failures, report.waiting, report.left_count,
-              report.left_bytes, report.forwarded, report.printed);
+  mail_->send(0, report_message, report.stuck, report.failures, report.unused, report.waiting,
+              report.left_count, report.left_bytes, report.forwarded, report.printed);
 }
 
 void Closing::take_report(MessageReader& in) {
   auto stuck = Mail::read<std::vector<Stuck>>(in);
   auto failures = Mail::read<std::vector<Message>>(in);
+  add(unused_, Mail::read<std::vector<UnusedCount>>(in));
   std::ranges::move(stuck, std::back_inserter(situation_.stuck));
   std::ranges::move(failures, std::back_inserter(failures_));
   for (auto* const total : {&total_.waiting, &total_.left_count, &total_.left_bytes, &total_.forwarded})
@@ -54,13 +55,15 @@ void Closing::take_knowledge(MessageReader& in) {
 
 void Closing::finish(std::vector<Message> verdict) {
   total_.errors = texts_of(*image_, std::move(verdict), std::move(failures_));
+  if (total_.errors.empty()) total_.notes = notes_of(*image_, unused_);
   for (int rank = 0; rank < mail_->size(); ++rank)
-    mail_->send(rank, ending_message, total_.errors, total_.waiting, total_.left_count, total_.left_bytes,
-                total_.forwarded);
+    mail_->send(rank, ending_message, total_.errors, total_.notes, total_.waiting, total_.left_count,
+                total_.left_bytes, total_.forwarded);
 }
 
 void Closing::take_ending(MessageReader& in) {
-  in >> ending_.errors >> ending_.waiting >> ending_.left_count >> ending_.left_bytes >> ending_.forwarded;
+  in >> ending_.errors >> ending_.notes >> ending_.waiting >> ending_.left_count >> ending_.left_bytes >>
+      ending_.forwarded;
   complete_ = true;
 }
 

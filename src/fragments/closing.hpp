@@ -14,6 +14,7 @@ namespace tailrace::fragments {
 struct Report {
   std::vector<Stuck> stuck;
   std::vector<Message> failures;
+  std::vector<UnusedCount> unused;
   std::int64_t waiting = 0, left_count = 0, left_bytes = 0, forwarded = 0;
   std::string printed;
 };
@@ -50,6 +51,7 @@ class Closing {
   // of rank 0
   Situation situation_;
   std::vector<Message> failures_;
+  std::vector<UnusedCount> unused_;
   Ending total_;
   int reports_ = 0, answers_ = 0;
 };

@@ -84,11 +84,13 @@ struct CountRule {
 };
 struct PushRule {
   Code name, to;
+  std::int32_t label = -1;  ///< declaration of `to`
 };
 /// What recommendations, `>>` and `-->` ask of their fragment.
 struct Rules {
   std::vector<CountRule> counts;
   std::vector<Code> requests, deletes, sets;
+  std::vector<Code> waits;  ///< requests of what is pushed, if anybody pushes
   std::vector<PushRule> pushes;
   Code rank;
   bool counts_are_plain = true;  ///< they are of outputs of a body and read no data fragments
@@ -113,6 +115,7 @@ struct Declaration {
   Place at;
   std::uint32_t slot = 0;
   std::int32_t home = -1;  ///< number of the rule, if there is one
+  bool awaits = false;     ///< of a label: a fragment that has it waits for what is pushed
 };
 
 struct Statement;
@@ -151,6 +154,9 @@ struct Statement {
   std::vector<Code> arguments;
   std::vector<Code> nfarguments;
   Code label;
+  std::int32_t label_declaration = -1;
+  bool awaits = false;           ///< somebody pushes to its label, and it waits for that
+  bool placed_by_label = false;  ///< it runs at the home of its label
   // loop: first, last; repeat: condition, start, out; condition: condition
   Code first, last, condition, start, out;
   std::uint32_t variable = 0;

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <array>
+#include <set>
 #include <utility>
 
 namespace tailrace::fragments {
@@ -38,7 +39,7 @@ void collect(std::vector<std::uint32_t>& slots, const std::vector<Code>& codes) 
 void collect(std::vector<std::uint32_t>& slots, const Rules& rules) {
   for (const auto& count : rules.counts) collect(slots, count.name), collect(slots, count.count);
   for (const auto& push : rules.pushes) collect(slots, push.name), collect(slots, push.to);
-  for (const auto* list : {&rules.requests, &rules.deletes, &rules.sets}) collect(slots, *list);
+  for (const auto* list : {&rules.requests, &rules.waits, &rules.deletes, &rules.sets}) collect(slots, *list);
   collect(slots, rules.rank);
 }
 
@@ -79,6 +80,24 @@ void find_written(Image& image) {
     for (auto statement = image.statements.rbegin(); statement != image.statements.rend(); ++statement)
       collect_written(*statement);  // inner ones come after those around them
     for (auto& [name, subroutine] : image.subroutines) changed = mark_written(subroutine) || changed;
+  }
+}
+
+/// Finds which labelled fragments wait for what is pushed to them, and which run at the home of their label:
+/// those, and where it has a locator, unless a locator of their own says otherwise.
+void find_labelled(Image& image) {
+  std::set<std::int32_t> pushed;
+  for (const auto& statement : image.statements)
+    for (const auto& push : statement.rules.pushes) pushed.insert(push.label);
+  for (auto& statement : image.statements) {
+    if (statement.label_declaration < 0) continue;
+    auto& label = image.declarations[static_cast<std::size_t>(statement.label_declaration)];
+    const bool waits = !statement.rules.waits.empty() || !statement.callee->rules.waits.empty();
+    statement.awaits = waits && pushed.contains(statement.label_declaration);
+    label.awaits = label.awaits || statement.awaits;
+    const bool located =
+        label.home >= 0 && !image.homes[static_cast<std::size_t>(label.home)].rank.code.empty();
+    statement.placed_by_label = statement.rules.rank.empty() && (located || statement.awaits);
   }
 }
 
@@ -137,7 +156,7 @@ static Subroutine read_head(const Node& node, const std::string& name, std::uint
 
 void Compiler::subroutine(Subroutine& subroutine, const Node& node) {
   Scopes scopes;
-  scopes_ = &scopes, current_ = &subroutine;
+  scopes_ = &scopes, current_ = &subroutine, first_declaration_ = image_.declarations.size();
   scopes.open();
   for (const auto& parameter : subroutine.parameters) {
     const auto kind = parameter.type == ParameterType::name ? Symbol::Kind::name : Symbol::Kind::value;
@@ -233,6 +252,7 @@ void Compiler::execute(Statement& statement, const Node& node) {
   statement.nfarguments.resize(statement.callee->nfparams.size());
   arguments(statement, node);
   if (!node.list("id").empty()) statement.label = expressions().reference(node.list("id"), node.at(), true);
+  statement.label_declaration = declaration_of(statement.label);
   for (const auto& json : node.list("set"))
     statement.rules.sets.push_back(expressions().reference(json, node.at()));
   for (const auto& json : node.list("delete"))
@@ -376,6 +396,7 @@ std::shared_ptr<const Image> compile(const std::string& document, const std::str
     image->main = &main->second;
   problems.throw_if_any();
   find_written(*image);
+  find_labelled(*image);
   image->main_call = call_of(*image->main);
   image->digest = std::hash<std::string>{}(document);
   return image;

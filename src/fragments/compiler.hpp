@@ -54,6 +54,7 @@ class Compiler {
   void rule(Rules& rules, const Node& node, Statement* call);
   bool find_output(CountRule& rule, const Statement* call) const;
   void indexed_rule(Rules& rules, const Node& node);
+  [[nodiscard]] std::int32_t declaration_of(const Code& label) const;
   void nfargument(const Node& node, Statement* call);
   void home_rules(const Json& list, const Node& node);
   void home_rule(const Node& node);
@@ -67,6 +68,7 @@ class Compiler {
   DocumentProblems& problems_;
   Subroutine* current_ = nullptr;
   Scopes* scopes_ = nullptr;
+  std::size_t first_declaration_ = 0;  ///< of `current_`
 };
 
 /// `FILE:LINE:COLUMN`.

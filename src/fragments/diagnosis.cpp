@@ -251,7 +251,7 @@ class Judgement {
     } else {
       message.text = fmt::format("The use count of {} is exhausted, it is set at {}.", data.text,
                                  text_of(image_, entry->count_at));
-      message.code = "SEM3.5", message.fix = "count this use, too, or say req_unlimited";
+      message.code = "SEM3.5", message.fix = use_count_fix;
     }
     return message;
   }

@@ -61,7 +61,7 @@ struct Situation {
   std::vector<Written> written;
 };
 
-/// A message of the form FILE:LINE:COLUMN: error: TEXT [CODE], with the line, a caret and what follows.
+/// A message of the form FILE:LINE:COLUMN: SEVERITY: TEXT [CODE], with the line, a caret and what follows.
 struct Message {
   Place at;
   std::string text, code;
@@ -70,8 +70,9 @@ struct Message {
   std::string fix;
   std::vector<NamedData> about{};  ///< whose writers are said, too
 };
-std::string text_of(const Image& image, const Message& message);
+std::string text_of(const Image& image, const Message& message, const char* severity = "error");
 inline constexpr std::size_t messages_shown = 20;
+inline constexpr const char* use_count_fix = "count this use, too, or say req_unlimited";
 
 /// "called from ..." for each call, the innermost first; at most eight.
 std::vector<std::string> calls_of(const Image& image, const std::shared_ptr<const CallRecord>& call);
@@ -98,6 +99,8 @@ std::vector<Id> missing_of(const std::vector<Stuck>& stuck);
 Message message_of(const Image& image, const Fault& fault, const std::shared_ptr<const CallRecord>& call);
 /// A second write.
 Message written_twice(const Image& image, const Stored& first, const Post& second);
+/// A use beyond the use count of a value.
+Message used_too_often(const Image& image, const Stored& value, const Name& name, const Origin& reader);
 /// The texts of a verdict's messages and of failures, in the order of their places; at most 20, then a count.
 std::vector<std::string> texts_of(const Image& image, std::vector<Message> messages,
                                   std::vector<Message> failures);

@@ -136,9 +136,13 @@ struct Fragment {
   }
   /// Whether it may run on any rank: nothing says where, or it is said that it may.
   [[nodiscard]] bool may_move() const noexcept {
+    return (!recommended() || statement->rules.stealable) && moves < max_moves && !started && !inner.exists();
+  }
+  /// Whether it is said where it runs.
+  [[nodiscard]] bool recommended() const noexcept {
     const auto* const callee = statement->callee;
-    const bool placed = !statement->rules.rank.empty() || (callee != nullptr && !callee->rules.rank.empty());
-    return (!placed || statement->rules.stealable) && moves < max_moves && !started && !inner.exists();
+    return statement->placed_by_label || !statement->rules.rank.empty() ||
+           (callee != nullptr && !callee->rules.rank.empty());
   }
   /// Whether it runs a body; others create fragments.
   [[nodiscard]] bool runs_body() const noexcept {

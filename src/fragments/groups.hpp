@@ -24,6 +24,7 @@ struct Post {
   std::int32_t uses = -1;  ///< after which it goes; -1 is without limit
   Place count_at;          ///< where the number of uses is said
   Origin writer;
+  std::vector<Name> pushes{};  ///< labels to which its writer pushes it; not in its form as bytes
 };
 
 /// A deletion on its way to the store.

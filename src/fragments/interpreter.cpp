@@ -8,6 +8,7 @@
 
 #include "fragments/diagnosis.hpp"
 #include "fragments/machine.hpp"
+#include "fragments/use_counts.hpp"
 
 namespace tailrace::fragments {
 
@@ -105,6 +106,7 @@ class Interpreter {
     ending_.waiting = static_cast<std::int64_t>(waiting_.size());
     ending_.left_count = store_.live_count(), ending_.left_bytes = store_.live_bytes();
     ending_.errors = texts_of(image, verdict(image, situation), std::move(failures_));
+    if (ending_.errors.empty()) ending_.notes = notes_of(image, unused_counts(image, store_));
     return std::move(ending_);
   }
 

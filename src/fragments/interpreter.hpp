@@ -14,10 +14,10 @@ namespace tailrace::fragments {
 /// What a run of a program came to.
 struct Ending {
   std::vector<std::string> errors;  ///< whole messages, in the order of their places; empty if all has run
-  std::vector<std::string> notes;
-  std::int64_t executed = 0;                        ///< fragments that ran or unfolded to their end
-  std::int64_t waiting = 0;                         ///< fragments that can never run
-  std::int64_t forwarded = 0;                       ///< fragments that went to another rank
+  std::vector<std::string> notes;   ///< on a program that has run: use counts that are too large
+  std::int64_t executed = 0;        ///< fragments that ran or unfolded to their end
+  std::int64_t waiting = 0;         ///< fragments that can never run
+  std::int64_t forwarded = 0;       ///< fragments that went to another rank
   std::int64_t peak_fragments = 0, peak_bytes = 0;  ///< of a rank at one time
   std::int64_t left_count = 0, left_bytes = 0;      ///< data fragments at the end
   std::int64_t executed_before = 0;  ///< on rank 0: by all ranks, before the program was resumed

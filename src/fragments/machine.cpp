@@ -149,9 +149,13 @@ class Resolver {
           resolution_.sources[i] = evaluation_.source();
       }
     }
-    if (!statement_.label.empty()) evaluation_.name(statement_.label);
+    if (!statement_.label.empty()) label();
     for (const auto& code : statement_.nfarguments)
       resolution_.nfarguments.push_back(Value(integer(code, "a parameter for recommendations").value_or(0)));
+  }
+  void label() {
+    auto name = evaluation_.name(statement_.label);
+    if (name && (statement_.placed_by_label || statement_.awaits)) resolution_.label = std::move(*name);
   }
   [[nodiscard]] std::string argument_text(std::size_t i) const {
     return fmt::format("argument {} of {}", i + 1, statement_.callee->name);
@@ -209,6 +213,9 @@ class Resolver {
   void rules(Evaluation& evaluation, const Rules& rules) {
     for (const auto& code : rules.requests)
       if (const auto name = evaluation.name(code)) evaluation.need(*name);
+    for (const auto& code : rules.waits)
+      if (auto name = evaluation.name(code); name && evaluation.need(*name) == nullptr)
+        resolution_.awaited.push_back(std::move(*name));
     for (const auto& code : rules.deletes)
       if (auto name = evaluation.name(code))
         resolution_.after.deletes.push_back({std::move(*name), origin()});
@@ -217,7 +224,8 @@ class Resolver {
         resolution_.after.sets.push_back({std::move(*name), Value(std::int32_t{1}), -1, {}, origin()});
     for (const auto& push : rules.pushes) {
       auto name = evaluation.name(push.name), to = evaluation.name(push.to);
-      if (name && to) resolution_.after.pushes.emplace_back(std::move(*name), std::move(*to));
+      if (name && to && evaluation.image().declarations[to->declaration].awaits)
+        resolution_.after.pushes.emplace_back(std::move(*name), std::move(*to));
     }
     if (!rules.rank.empty()) rank(evaluation, rules.rank);
     if (rules.counts_are_plain) return;
@@ -254,6 +262,11 @@ std::optional<std::int32_t> Machine::wanted_rank(const Fragment& fragment) const
   const auto result = Evaluation(*image_, *fragment.frame, fragment.inputs).evaluate(code);
   if (!result.known() || result.value.type() != Type::integer) return {};
   return result.value.integer();
+}
+
+std::optional<Name> Machine::placing_label(const Fragment& fragment) const {
+  if (!fragment.statement->placed_by_label) return {};
+  return Evaluation(*image_, *fragment.frame, fragment.inputs).name(fragment.statement->label);
 }
 
 std::optional<std::int32_t> Machine::wanted_home(const Name& name) const {

@@ -24,14 +24,17 @@ struct Resolution {
   AfterActions after;
   std::optional<std::int32_t> rank;   ///< where `locator_cyclic` wants it
   std::optional<Name> out;            ///< of a repeat
+  std::optional<Name> label;          ///< of a fragment that its label places, or that waits for pushes
+  std::vector<Name> awaited;          ///< of what is missing: what is to be pushed
   std::int32_t first = 0, last = -1;  ///< of a loop; of a repeat, first is k
   bool holds = false;                 ///< of a repeat or condition
   std::vector<bool> used;             ///< inputs that were used
   [[nodiscard]] bool ready() const noexcept { return missing.empty(); }
   /// Forgets all but its memory.
   void clear() {
-    missing.clear(), arguments.clear(), sources.clear(), nfarguments.clear(), used.clear(), after.clear();
-    fault.reset(), callee_frame.reset(), rank.reset(), out.reset();
+    missing.clear(), arguments.clear(), sources.clear(), nfarguments.clear(), used.clear(), after.clear(),
+        awaited.clear();
+    fault.reset(), callee_frame.reset(), rank.reset(), out.reset(), label.reset();
     first = 0, last = -1, holds = false;
   }
 };
@@ -89,6 +92,8 @@ class Machine {
 
   /// The rank that a recommendation gives a fragment that was created, if that needs no data fragment. @local
   [[nodiscard]] std::optional<std::int32_t> wanted_rank(const Fragment& fragment) const;
+  /// The label of a fragment that was created, if it says where that runs and needs no data fragment. @local
+  [[nodiscard]] std::optional<Name> placing_label(const Fragment& fragment) const;
   /// The home of a data fragment by the rule of its declaration, or nothing. @local
   [[nodiscard]] std::optional<std::int32_t> wanted_home(const Name& name) const;
   /// How far the ranks with copies of a data fragment are apart by the rule of its declaration. @local

@@ -30,7 +30,10 @@ enum MessageKind : int {
   wish_message,
   pause_message,
   restored_message,
-  copy_message
+  copy_message,
+  push_message,
+  pushed_message,
+  use_message
 };
 
 /// Messages between ranks that run the same program, as values.

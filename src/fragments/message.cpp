@@ -31,8 +31,8 @@ std::optional<std::string> line_of(const Image& image, const Place& at) {
 
 }  // namespace
 
-std::string text_of(const Image& image, const Message& message) {
-  auto text = fmt::format("{}: error: {}", text_of(image, message.at), message.text);
+std::string text_of(const Image& image, const Message& message, const char* severity) {
+  auto text = fmt::format("{}: {}: {}", text_of(image, message.at), severity, message.text);
   if (!message.code.empty()) text += fmt::format(" [{}]", message.code);
   if (const auto line = line_of(image, message.at)) {
     text += fmt::format("\n{}\n{:{}}^", *line, "", std::max(0, message.at.column - 1));
@@ -111,6 +111,16 @@ Message written_twice(const Image& image, const Stored& first, const Post& secon
   message.lines.push_back(fmt::format("also written at {}", text_of(image, place(*earlier))));
   for (auto& line : calls_of(image, earlier->call)) message.lines.push_back("  " + line);
   return message;
+}
+
+Message used_too_often(const Image& image, const Stored& value, const Name& name, const Origin& reader) {
+  return {reader.statement->at,
+          fmt::format("the use count of {} is exhausted, it is set at {}", text_of(image, name),
+                      text_of(image, value.count_at)),
+          "SEM3.5",
+          {},
+          calls_of(image, reader.call),
+          use_count_fix};
 }
 
 }  // namespace tailrace::fragments

@@ -179,7 +179,7 @@ Outcome run(mpi::CommView comm, const Program& program, const std::vector<std::s
   auto* const checkpoints = options.checkpoints.directory.empty() ? nullptr : &saved;
   am::launch(comm, {}, [&](am::Endpoint& endpoint) {
     auto ending = run(endpoint, program.image(), bodies, words, {options, nullptr, true, checkpoints});
-    outcome = {std::move(ending.errors), {ending.executed}, ending.stopped};
+    outcome = {std::move(ending.errors), {ending.executed}, ending.stopped, std::move(ending.notes)};
   });
   std::vector<std::int64_t> executed(static_cast<std::size_t>(comm.size()));
   executed[static_cast<std::size_t>(comm.rank())] = outcome.executed.front();
@@ -190,7 +190,7 @@ Outcome run(mpi::CommView comm, const Program& program, const std::vector<std::s
 Outcome run_alone(const Program& program, const std::vector<std::string>& words) {
   const Bodies bodies(program.bodies().begin(), program.bodies().end());
   auto ending = interpret(program.image(), bodies, words);
-  return {std::move(ending.errors), {ending.executed}, false};
+  return {std::move(ending.errors), {ending.executed}, false, std::move(ending.notes)};
 }
 
 }  // namespace tailrace::fragments

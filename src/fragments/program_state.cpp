@@ -43,7 +43,7 @@ bool ProgramState::restore(Checkpoints& checkpoints, const std::vector<std::stri
 /// Adds the names of a range to those of their homes.
 void ProgramState::share_out(const EndedRange& range, std::map<int, EndedNames>& ended) const {
   range.each([&](const Id& id) {
-    const int rank = parts_.home({id, range.how.declaration, range.how.home()});
+    const int rank = parts_.placement.home_of({id, range.how.declaration, range.how.home()});
     ended.try_emplace(rank, mail_->size()).first->second.add(id, range.how);
   });
 }
@@ -97,7 +97,7 @@ void ProgramState::collect(StateItems& items, std::int64_t executed) {
 }
 
 int ProgramState::rank_of(const StateItem& item) const {
-  if (const auto* const data = std::get_if<StoredData>(&item)) return parts_.home(data->name);
+  if (const auto* const data = std::get_if<StoredData>(&item)) return parts_.placement.home_of(data->name);
   if (const auto* const fragment = std::get_if<Fragment>(&item)) return rank_of(*fragment);
   if (const auto* const open = std::get_if<OpenGroup>(&item)) return rank_of(open->token.creator);
   if (const auto* const created = std::get_if<Counters>(&item)) return rank_of(created->creator);
@@ -107,9 +107,7 @@ int ProgramState::rank_of(const StateItem& item) const {
 /// A structured fragment at work is with its group; others are where they are recommended, or anywhere.
 int ProgramState::rank_of(const Fragment& fragment) const {
   if (fragment.inner.exists()) return rank_of(fragment.inner.creator);
-  const auto wanted = parts_.machine.wanted_rank(fragment);
-  if (!wanted) return mail_->rank();
-  return (*wanted % mail_->size() + mail_->size()) % mail_->size();
+  return parts_.placement.recommended(fragment).value_or(mail_->rank());
 }
 
 void ProgramState::take(const Counters& created) {
@@ -125,7 +123,7 @@ void ProgramState::take(BegunLine line) {
 
 void ProgramState::take(Fragment fragment) {
   const bool placed =
-      fragment.inner.exists() || !fragment.runs_body() || parts_.machine.wanted_rank(fragment).has_value();
+      fragment.inner.exists() || !fragment.runs_body() || parts_.placement.recommended(fragment).has_value();
   parts_.arrive(std::move(fragment), placed);
 }
 

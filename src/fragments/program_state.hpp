@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "fragments/checkpoints.hpp"
-#include "fragments/mail.hpp"
+#include "fragments/placement.hpp"
 #include "fragments/printed_lines.hpp"
 #include "fragments/state.hpp"
 #include "fragments/task.hpp"
@@ -30,7 +30,7 @@ class ProgramState {
     std::vector<Message>& failures;
     std::vector<Stuck>& failed;
     PrintedLines* printed;
-    std::function<int(const Name&)> home;
+    const Placement& placement;
     std::function<void(StoredData)> restore;
     std::function<void(Fragment, bool placed)> arrive;
   };

@@ -28,6 +28,7 @@ void Compiler::rule(Rules& rules, const Node& node, Statement* call) {
   } else if (type == "afterpush" && property == "afterpush") {
     rules.pushes.push_back({expressions().reference(node.list("ref"), node.at()),
                             expressions().reference(node.list("to"), node.at(), true)});
+    rules.pushes.back().label = declaration_of(rules.pushes.back().to);
   } else if (type == "flags" && property == "stealable") {
     rules.stealable = true;
   } else if (type == "flags" && property == "unroll_at_once") {
@@ -66,12 +67,23 @@ void Compiler::indexed_rule(Rules& rules, const Node& node) {
   const auto property = node.text("property");
   std::vector<Code> names;
   for (const auto& json : node.list("refs")) names.push_back(expressions().reference(json, node.at()));
-  if (property == "request" || property == "wait")
+  if (property == "request")
     rules.requests.insert(rules.requests.end(), names.begin(), names.end());
+  else if (property == "wait")
+    rules.waits.insert(rules.waits.end(), names.begin(), names.end());
   else if (property == "delete")
     rules.deletes.insert(rules.deletes.end(), names.begin(), names.end());
   else if (property != "req_unlimited")
     warn(node.at(), fmt::format("unknown recommendation '{}' (indexed)", property));
+}
+
+/// The declaration of a label of the subroutine that is being compiled, or -1.
+std::int32_t Compiler::declaration_of(const Code& label) const {
+  if (label.empty()) return -1;
+  for (auto number = image_.declarations.size(); number > first_declaration_; --number)
+    if (image_.declarations[number - 1].slot == label.tokens.back().number)
+      return static_cast<std::int32_t>(number - 1);
+  return -1;
 }
 
 void Compiler::nfargument(const Node& node, Statement* call) {

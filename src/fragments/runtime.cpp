@@ -15,8 +15,10 @@
 #include "fragments/copies.hpp"
 #include "fragments/limits.hpp"
 #include "fragments/pausing.hpp"
+#include "fragments/placement.hpp"
 #include "fragments/printing.hpp"
 #include "fragments/program_state.hpp"
+#include "fragments/pushes.hpp"
 #include "fragments/recording.hpp"
 #include "fragments/workers.hpp"
 #include "tailrace/error.hpp"
@@ -42,10 +44,16 @@ class Runtime {
                   .timed = options.balance != "off"}),
         recording_(*image, endpoint.rank(), options.workers, options.own_process, options.counts),
         mail_(endpoint, *image),
+        placement_(mail_, machine_),
         store_(endpoint.size()),
         copies_(
-            mail_, machine_, store_, [this](const Name& name) { return home_of(name); },
+            mail_, machine_, store_, [this](const Name& name) { return placement_.home_of(name); },
             [this](const Id& id, Delivery delivery) { deliver(id, std::move(delivery)); }),
+        pushes_(
+            mail_, placement_, store_,
+            [this](std::uint32_t token, const Id& id, Value value) { take(token, id, std::move(value)); },
+            [this](const Name& name, const Reader& reader) { request(name, reader); },
+            [this](const Name& name, const Origin& reader) { count_use(name, reader); }),
         limits_(mail_, options),
         printed_(options.printed),
         printing_(mail_, options.printed),
@@ -53,13 +61,7 @@ class Runtime {
         pausing_(mail_, options.taken, options.between),
         state_(mail_, parts()),
         closing_(mail_, *image, store_, [this](const std::string& text) { printing_.print(text); }) {
-    mail_.handle(fragment_message, [this](MessageReader& in) { arrive(in); });
-    mail_.handle(post_message, [this](MessageReader& in) { write(Mail::read<Post>(in)); });
-    mail_.handle(request_message, [this](MessageReader& in) { answer(in); });
-    mail_.handle(answer_message, [this](MessageReader& in) { take_answer(in); });
-    mail_.handle(remove_message, [this](MessageReader& in) { delete_here(Mail::read<Removal>(in)); });
-    mail_.handle(finished_message,
-                 [this](MessageReader& in) { finished_.push_back(Mail::read<GroupToken>(in)); });
+    set_handlers();
     check_limits(options);
     balance_.emplace(mail_, options.balance,
                      ReadyFragments{tasks_, bodies_, unfolding_, foreign_bytes_, recording_},
@@ -98,26 +100,28 @@ class Runtime {
     return mail_.size() > 1 || workers_ || ++steps_ % steps_alone == 0;
   }
 
-  // Placement
-  /// The home of a data fragment: by its recommendation; else neighbours in the last index are on
-  /// neighbouring ranks, whatever the name, so that what belongs together is together.
-  [[nodiscard]] int home_of(const Name& name) const {
-    if (mail_.size() == 1) return 0;
-    if (const auto wanted = machine_.wanted_home(name)) return mail_.rank_of(*wanted);
-    const auto indices = name.id.indices();
-    return indices.empty() ? static_cast<int>(name.id.hash() % static_cast<std::uint64_t>(mail_.size()))
-                           : mail_.rank_of(indices.back());
+  void set_handlers() {
+    mail_.handle(fragment_message, [this](MessageReader& in) { arrive(in); });
+    mail_.handle(post_message, [this](MessageReader& in) {
+      auto post = Mail::read<Post>(in);
+      in >> post.pushes;
+      write(std::move(post));
+    });
+    mail_.handle(request_message, [this](MessageReader& in) { answer(in); });
+    mail_.handle(answer_message, [this](MessageReader& in) { take_answer(in); });
+    mail_.handle(remove_message, [this](MessageReader& in) { delete_here(Mail::read<Removal>(in)); });
+    mail_.handle(finished_message,
+                 [this](MessageReader& in) { finished_.push_back(Mail::read<GroupToken>(in)); });
   }
+
+  // Fragments and ranks
   /// Where a fragment that was created goes: as recommended; a body without recommendation, to its first
   /// output once that is known.
   void distribute(Fragment fragment) {
     recording_.created(fragment);
-    const auto wanted = machine_.wanted_rank(fragment);
-    if (wanted && mail_.rank_of(*wanted) != mail_.rank()) return forward(mail_.rank_of(*wanted), fragment);
-    const auto* const callee = fragment.statement->callee;
-    const bool recommended =
-        !fragment.statement->rules.rank.empty() || (callee != nullptr && !callee->rules.rank.empty());
-    const bool stays = wanted.has_value() || (!fragment.runs_body() && !recommended);
+    const auto wanted = placement_.recommended(fragment);
+    if (wanted && *wanted != mail_.rank()) return forward(*wanted, fragment);
+    const bool stays = wanted.has_value() || (!fragment.runs_body() && !fragment.recommended());
     arrive(std::move(fragment), stays);
   }
   void arrive(Fragment fragment, bool placed) {
@@ -147,24 +151,13 @@ class Runtime {
     const auto bytes = static_cast<std::int64_t>(value.bytes().size());
     fragment.foreign_bytes += bytes, foreign_bytes_ += bytes;
   }
-  /// Where a fragment that is to run wants to be, if it is not here.
-  [[nodiscard]] std::optional<int> elsewhere(const Task& task) const {
-    const auto& resolution = *task.resolution;
-    if (task.placed || resolution.fault || mail_.size() == 1) return {};
-    std::optional<int> rank;
-    if (resolution.rank) rank = mail_.rank_of(*resolution.rank);
-    for (const auto& argument : resolution.arguments)
-      if (const auto* const name = std::get_if<Name>(&argument); name != nullptr && !rank)
-        rank = home_of(*name);
-    return rank && *rank != mail_.rank() ? rank : std::nullopt;
-  }
 
   // Limits
   [[nodiscard]] int at_work() const { return workers_ ? workers_->at_work() : 0; }
   [[nodiscard]] Live live() const {
     const auto queued = arrived_.size() + bodies_.size() + unfolding_.size() + waiting_;
     return {static_cast<std::int64_t>(queued) + at_work(),
-            store_.live_bytes() + copies_.live_bytes() + foreign_bytes_};
+            store_.live_bytes() + copies_.live_bytes() + pushes_.live_bytes() + foreign_bytes_};
   }
   [[nodiscard]] bool hold() const {
     return limits_.hold() || endpoint_.waiting_bytes() > longest_backlog_bytes;
@@ -182,12 +175,12 @@ class Runtime {
     if (paused)
       pausing_.end();
     else
-      limits_.exceed();
+      limits_.exceed(), pushes_.give_up();
     return stopped_;
   }
   /// Fragments that this rank could do something with, but does not.
   [[nodiscard]] std::size_t held_back() const {
-    return unfolding_.size() + (pausing_.active() ? arrived_.size() + bodies_.size() : 0);
+    return unfolding_.size() + pushes_.awaited() + (pausing_.active() ? arrived_.size() + bodies_.size() : 0);
   }
 
   /// All ranks have paused, and no message of the program is under way: what there is is its state.
@@ -219,7 +212,7 @@ class Runtime {
             failures_,
             stuck_,
             printed_,
-            [this](const Name& name) { return home_of(name); },
+            placement_,
             [this](StoredData data) { restore(std::move(data)); },
             [this](Fragment fragment, bool placed) {
               for (const auto& input : fragment.inputs) add_foreign(fragment, input.value);
@@ -279,7 +272,7 @@ class Runtime {
     auto& resolution = tasks_.resolution_of(task);
     machine_.resolve(task.fragment, resolution);
     const bool ready = resolution.ready();
-    if (const auto rank = elsewhere(task); rank && (ready || task.output_known())) {
+    if (const auto rank = placement_.elsewhere(task); rank && (ready || task.output_known())) {
       forward(*rank, task.fragment);
       return tasks_.end(task);
     }
@@ -328,8 +321,10 @@ class Runtime {
   /// What a fragment created is unfolded in the order of the text before what was there: the memory that
   /// unfolding takes is that of the fragments within each other, not of all beside each other.
   void apply(Effects effects) {
+    if (!effects.pushes.empty()) Pushes::join(effects);
     for (auto& post : effects.posts) publish(std::move(post));
     for (const auto& removal : effects.deletes) remove(removal);
+    for (const auto& [name, label] : effects.pushes) pushes_.push(name, label);
     if (effects.again) arrive(std::move(*effects.again), true);
     for (auto& fragment : effects.created)
       if (fragment.runs_body()) distribute(std::move(fragment));
@@ -347,12 +342,12 @@ class Runtime {
   // Data fragments
   void publish(Post post) {
     recording_.posted(post.name.id, post.value.bytes().size());
-    const int home = home_of(post.name);
+    const int home = placement_.home_of(post.name);
     if (home == mail_.rank()) return write(std::move(post));
-    mail_.send(home, post_message, post);
+    mail_.send(home, post_message, post, post.pushes);
   }
   void remove(const Removal& removal) {
-    const int home = home_of(removal.name);
+    const int home = placement_.home_of(removal.name);
     if (home == mail_.rank()) return delete_here(removal);
     mail_.send(home, remove_message, removal);
   }
@@ -367,7 +362,7 @@ class Runtime {
     if (const auto* const earlier = store_.post(post, deliveries_))
       failures_.push_back(written_twice(machine_.image(), *earlier, post));
     else
-      copies_.written(post.name, value, post.uses);
+      copies_.written(post.name, value, post.uses), pushes_.written(post.name, post.pushes);
     for (auto& delivery : deliveries_) deliver(post.name.id, std::move(delivery));
   }
   void deliver(const Id& id, Delivery delivery) {
@@ -382,7 +377,7 @@ class Runtime {
   }
   /// The value of a name whose home is here, or of which there is to be a copy here.
   std::optional<Value> find(const Name& name, const Reader& reader) {
-    const bool home = !name.home || home_of(name) == mail_.rank();
+    const bool home = !name.home || placement_.home_of(name) == mail_.rank();
     return home ? store_.request(name, reader) : copies_.request(name, reader);
   }
   void take_answer(MessageReader& in) {
@@ -400,6 +395,10 @@ class Runtime {
     recording_.resumes(task);
     resume(task);
   }
+  void count_use(const Name& name, const Origin& reader) {
+    if (store_.count_use(name.id)) return;
+    failures_.push_back(used_too_often(machine_.image(), *store_.find(name.id), name, reader));
+  }
   void resume(Task& task) {
     --waiting_;
     arrived_.push_back(&task);
@@ -411,8 +410,11 @@ class Runtime {
     auto& inputs = task.fragment.inputs;
     const auto known = inputs.size();
     for (auto& name : missing) inputs.push_back({std::move(name), {}});
+    const auto expected = pushes_.expected_by(task);
     tasks_.forget(task);
-    for (auto i = known; i < inputs.size(); ++i) request(inputs[i].name, {mail_.rank(), task.number});
+    for (auto i = known; i < inputs.size(); ++i)
+      if (!pushes_.await(expected, inputs[i].name, task))
+        request(inputs[i].name, {mail_.rank(), task.number});
     if (--task.awaited == 0) return resume(task);
     recording_.waits(task);
   }
@@ -442,7 +444,7 @@ class Runtime {
     for (const auto* const task : tasks_.waiting())
       report.stuck.push_back(describe(image, task->fragment, task->fragment.missing()));
     add_groups(image, machine_.groups(), report.stuck);
-    report.waiting = static_cast<std::int64_t>(waiting_);
+    report.unused = unused_counts(image, store_), report.waiting = static_cast<std::int64_t>(waiting_);
     report.left_count = store_.live_count(), report.left_bytes = store_.live_bytes();
     report.forwarded = forwarded_;
     report.printed = printing_.take_rest();
@@ -454,8 +456,10 @@ class Runtime {
   Machine machine_;
   Recording recording_;
   Mail mail_;
+  Placement placement_;
   Store store_;
   Copies copies_;
+  Pushes pushes_;
   Limits limits_;
   PrintedLines* printed_;
   Printing printing_;

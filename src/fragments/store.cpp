@@ -59,6 +59,13 @@ std::optional<Value> Store::request(const Name& name, const Reader& reader) {
   return {};
 }
 
+bool Store::count_use(const Id& id) {
+  const auto entry = entries_.find(id);
+  if (entry != entries_.end() && entry->second.state == Stored::State::live) return use(entry), true;
+  const auto* const stored = find(id);
+  return stored == nullptr || stored->state != Stored::State::exhausted;
+}
+
 void Store::remove(const Removal& removal) {
   if (ended_.find(removal.name.id) != nullptr) return;
   const auto entry = entries_.try_emplace(removal.name.id).first;

@@ -21,6 +21,9 @@ class Store {
   const Stored* post(Post& post, std::vector<Delivery>& deliveries);
   /// The value, if it is there; otherwise the reader is answered when it comes.
   std::optional<Value> request(const Name& name, const Reader& reader);
+  /// Counts a use of a value that came to its reader without a request. Returns whether it was one of those
+  /// that its use count allows.
+  bool count_use(const Id& id);
   /// Deletes a value, or will when it comes.
   void remove(const Removal& removal);
   /// Takes an entry of an earlier run of the program, before any other use of its name.

@@ -25,6 +25,7 @@ struct Task {
   /// Whether the first output is known before the inputs are here: then these need not come to this rank.
   [[nodiscard]] bool output_known() const {
     return fragment.runs_body() && fragment.statement->rules.rank.empty() &&
+           !fragment.statement->placed_by_label &&
            std::ranges::any_of(resolution->arguments,
                                [](const Slot& slot) { return std::holds_alternative<Name>(slot); });
   }

@@ -197,6 +197,12 @@ Writer& Writer::operator<<(const Written& written) {
 MessageReader& MessageReader::operator>>(Written& written) {
   return *this >> written.id >> written.at >> written.calls;
 }
+Writer& Writer::operator<<(const UnusedCount& count) {
+  return *this << count.at << count.values << count.uses << count.first;
+}
+MessageReader& MessageReader::operator>>(UnusedCount& count) {
+  return *this >> count.at >> count.values >> count.uses >> count.first;
+}
 Writer& Writer::operator<<(const Message& message) {
   return *this << message.at << message.text << message.code << message.note << message.lines << message.fix
                << message.about;

@@ -5,6 +5,7 @@
 #include "fragments/diagnosis.hpp"
 #include "fragments/fragment.hpp"
 #include "fragments/groups.hpp"
+#include "fragments/use_counts.hpp"
 
 /// Fragments, data fragments and reports as messages between ranks that have the same image.
 namespace tailrace::fragments {
@@ -33,6 +34,7 @@ class Writer {
   Writer& operator<<(const Stuck& stuck);
   Writer& operator<<(const Missing& missing);
   Writer& operator<<(const Written& written);
+  Writer& operator<<(const UnusedCount& count);
   Writer& operator<<(const Message& message);
   Writer& operator<<(const AfterActions& after);
   template <class T>
@@ -72,6 +74,7 @@ class MessageReader {
   MessageReader& operator>>(Stuck& stuck);
   MessageReader& operator>>(Missing& missing);
   MessageReader& operator>>(Written& written);
+  MessageReader& operator>>(UnusedCount& count);
   MessageReader& operator>>(Message& message);
   MessageReader& operator>>(AfterActions& after);
   template <class T>

@@ -13,6 +13,7 @@ namespace tailrace::h5 {
 namespace {
 
 constexpr std::size_t page_bytes = 4096;
+constexpr std::int64_t undefined_address = -1;  // all bits
 
 template <class T>
 T get(const std::vector<std::byte>& bytes, std::size_t at) {
@@ -67,7 +68,7 @@ GrowingHead::GrowingHead(const std::string& path) {
   find_messages(path, file.header_place(dataset));
   if (data_offset_ <= 0 || row_bytes_ <= 0) refuse(path);
   bytes_.resize(std::min(bytes_.size(), static_cast<std::size_t>(data_offset_)));
-  for (const std::size_t at : {rows_at_, max_rows_at_, size_at_})
+  for (const std::size_t at : {rows_at_, max_rows_at_, address_at_, size_at_})
     if (at == 0 || at + sizeof(std::int64_t) > bytes_.size()) refuse(path);
 }
 
@@ -88,8 +89,10 @@ void GrowingHead::find_messages(const std::string& path, std::uint64_t header) {
       if ((get<std::uint8_t>(bytes_, at + 2) & 1U) == 0) refuse(path);
     }
     if (type == layout && get<std::uint8_t>(bytes_, at) == 3 && get<std::uint8_t>(bytes_, at + 1) == 1) {
-      data_offset_ = get<std::int64_t>(bytes_, at + 2);
-      size_at_ = at + 2 + number;
+      address_at_ = at + 2;
+      size_at_ = address_at_ + number;
+      const auto address = get<std::int64_t>(bytes_, address_at_);
+      data_offset_ = address == undefined_address ? get<std::int64_t>(bytes_, end_at) : address;
     }
     at += size;
   }
@@ -102,6 +105,8 @@ std::int64_t GrowingHead::rows() const noexcept {
 const std::vector<std::byte>& GrowingHead::with_rows(std::int64_t rows) {
   put(bytes_, rows_at_, rows);
   put(bytes_, max_rows_at_, rows);
+  // As HDF5 writes a dataset without values: newer ones take an address with nothing behind it for damage.
+  put(bytes_, address_at_, rows > 0 ? data_offset_ : undefined_address);
   put(bytes_, size_at_, rows * row_bytes_);
   put(bytes_, end_at, data_offset_ + rows * row_bytes_);
   return bytes_;

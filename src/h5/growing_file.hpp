@@ -37,7 +37,7 @@ class GrowingHead {
   static constexpr std::size_t end_at = 40;  ///< where the superblock says how long the file is
   std::vector<std::byte> bytes_;
   std::int64_t data_offset_ = 0, row_bytes_ = 0;
-  std::size_t rows_at_ = 0, max_rows_at_ = 0, size_at_ = 0;
+  std::size_t rows_at_ = 0, max_rows_at_ = 0, address_at_ = 0, size_at_ = 0;
 };
 
 }  // namespace tailrace::h5

@@ -17,6 +17,8 @@ namespace {
 constexpr int packet_tag = 0x7061;
 constexpr std::size_t batch_bytes = 1U << 30;  // MPI 3.1 counts are int
 
+thread_local Delivered sent_by_thread;
+
 /// Describes what has come so far, in batches, by rank.
 class Inbox {
  public:
@@ -55,9 +57,12 @@ std::vector<MPI_Request> send_all(CommView comm, const std::vector<Packet<>>& pa
   std::vector<MPI_Request> requests;
   for (const Packet<>& packet : packets)
     for (std::size_t done = 0; done < packet.values.size(); done += batch_bytes) {
-      const auto batch = std::span(packet.values).subspan(done);
-      requests.push_back(start_synchronous_send(comm, batch.first(std::min(batch.size(), batch_bytes)),
-                                                packet.rank, packet_tag));
+      const auto rest = std::span(packet.values).subspan(done);
+      const auto batch = rest.first(std::min(rest.size(), batch_bytes));
+      requests.push_back(start_synchronous_send(comm, batch, packet.rank, packet_tag));
+      if (packet.rank == comm.rank()) continue;
+      ++sent_by_thread.messages;
+      sent_by_thread.bytes += static_cast<std::int64_t>(batch.size());
     }
   return requests;
 }
@@ -87,6 +92,10 @@ std::vector<Packet<>> deliver(CommView comm, const std::vector<Packet<>>& outgoi
   auto sends = send_all(comm, outgoing);
   receive_all(comm, inbox, sends);
   return inbox.finish();
+}
+
+Delivered delivered() noexcept {
+  return sent_by_thread;
 }
 
 }  // namespace tailrace::mpi

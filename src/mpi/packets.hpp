@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <map>
 #include <utility>
 #include <vector>
@@ -37,6 +38,13 @@ std::vector<Packet<T>> packets_of(std::map<int, std::vector<T>> by_rank) {
 /// of the communicator (Hoefler, Siebert, Lumsdaine: Scalable communication protocols for dynamic sparse
 /// data exchange, 2010).
 std::vector<Packet<>> deliver(CommView comm, const std::vector<Packet<>>& outgoing);
+
+/// Messages to other ranks, and their bytes.
+struct Delivered {
+  std::int64_t messages = 0, bytes = 0;
+};
+/// What `deliver` has sent for this thread so far. @local
+Delivered delivered() noexcept;
 
 /// The same for values.
 template <Sendable T>

@@ -77,6 +77,7 @@ json of_rank(int rank, const exchange::AccessMap& map) {
           {"read_by", summary.read_by},
           {"owned", summary.owned},
           {"landing", summary.landing},
+          {"rim", summary.rim},
           {"memory_bytes", summary.memory_bytes},
           {"builds", counts.builds},
           {"build_s", counts.build_s},

@@ -61,7 +61,7 @@ int CaseProgram::execute() {
   simulation_ = make();
   const StepIndex done = run_.restore(simulation_);
   begin(done);
-  auto& session = run_.open_output(options_.output, head_, simulation_.memory_bytes(), resume());
+  auto& session = run_.open_output(options_.output, head_, simulation_bytes(), resume());
   opened(session);
   progress_.emplace(comm_, options_, done);
   const double start_s = monotonic_s();
@@ -82,6 +82,11 @@ void CaseProgram::check_memory() {
     most = std::max(most, bytes);
   }
   run::check_memory(comm_, in_batch_job() ? most : sum, size());
+}
+
+/// What the simulation has, or will have at most where it grows.
+std::int64_t CaseProgram::simulation_bytes() const {
+  return std::max(simulation_.memory_bytes(), static_cast<std::int64_t>(needed_bytes(comm_.rank())));
 }
 
 void CaseProgram::begin(StepIndex done) {

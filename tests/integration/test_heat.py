@@ -1,73 +1,22 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """A moving source of heat: NPB's lines, bad input, samples, and runs that are resumed."""
 
+import csv
 import json
-import os
 import re
 import shutil
-import signal
+from pathlib import Path
 
 import h5py
 import numpy as np
 import pytest
 
 import jobs
+from heat_runs import CASE, MESH, NEEDS_HEAT, assert_same, run, samples_of, start
 from tailrace.data.run import Run as Output
 from tailrace.report.simulations import heat as heat_page
 
-pytestmark = pytest.mark.skipif(
-    jobs.HEAT is None and "CI" not in os.environ, reason="heat is not built: p4est for this MPI is missing"
-)
-
-CASE = """
-[case]
-simulation = "heat"
-[heat]
-class = "S"
-[domain]
-cells = [20, 18, 16]
-[[output]]
-name = "plane"
-quantity = "temperature"
-select = {plane = {z = 7}}
-every = 5
-type = "float64"
-initial = true
-[[output]]
-name = "levels"
-quantity = "level"
-every = 10
-[[output]]
-name = "source"
-quantity = "source"
-select = {points = [[9, 6, 5], [12, 9, 8]]}
-every = 4
-type = "float64"
-[[output]]
-name = "last"
-quantity = "temperature"
-reduce = "final"
-type = "float64"
-[[output]]
-name = "highest"
-quantity = "temperature"
-reduce = "max"
-select = {box = [[5, 5, 5], [14, 12, 11]]}
-[checkpoint]
-every = 20
-"""
-
-
-def start(*words, ranks: int = 1) -> jobs.Job:
-    return jobs.Job([*words], ranks, command=[str(jobs.HEAT)])
-
-
-def run(tmp_path, name: str, *words, ranks: int = 1, text: str = CASE):
-    case = tmp_path / f"{name}.toml"
-    case.write_text(text)
-    out = tmp_path / name
-    ended = start("--case", case, "--out", out, *words, ranks=ranks).wait()
-    return ended, out
+pytestmark = NEEDS_HEAT
 
 
 def test_a_class_prints_what_scripts_for_npb_read(tmp_path):
@@ -114,6 +63,10 @@ def test_all_problems_of_a_case_come_together(tmp_path):
     ended, out = run(tmp_path, "unknown", text=CASE.replace('class = "S"', 'class = "Z"'))
     assert ended.status == 2 and not out.exists(), ended
     assert 'heat.class: "Z" is no class. Fix: one of S, W, A, B, C, D, E' in str(ended), ended
+    for order in (1, 9):
+        ended, out = run(tmp_path, "order", "--set", f"heat.order={order}", ranks=0, text=CASE)
+        assert ended.status == 2 and not out.exists(), ended
+        assert "heat.order" in str(ended) and f"{order}" in str(ended), ended
     ended, _ = run(tmp_path, "none", text='[case]\nsimulation = "heat"\n')
     assert ended.status == 2
     for key in ("heat.level", "heat.radius", "time.steps"):
@@ -138,6 +91,24 @@ def test_npb_input_makes_class_u(tmp_path):
     (tmp_path / "inputua.data").write_text("5\nmany\n10\n")
     ended = start(*words, "--overwrite").wait()
     assert ended.status == 2 and "line 2" in str(ended) and "line 4" in str(ended), ended
+
+
+with (Path(__file__).parents[1] / "data/heat/npb_ua.csv").open(newline="") as file:
+    OF_NPB = list(csv.DictReader(file))
+
+
+@pytest.mark.parametrize("row", OF_NPB, ids=lambda row: f"{row['class']} {row['radius']}")
+def test_integrals_are_those_of_npb_with_other_numbers(row, tmp_path):
+    keys = ("adapt_every", "steps", "cg_iterations", "radius")
+    (tmp_path / "inputua.data").write_text("".join(f"{row[key]}\n" for key in keys))
+    found = []
+    for ranks in (1, 3):
+        out = tmp_path / str(ranks)
+        words = [row["class"], "--input", tmp_path / "inputua.data", "--out", out]
+        ended = start(*words, ranks=ranks).wait()
+        assert ended.status == 0, ended
+        found.append(json.loads((out / "run.json").read_text())["results"]["integral"])
+    assert found[0] == found[1] and abs(found[0] / float(row["integral"]) - 1) < 1e-9
 
 
 def test_converged_steps_are_class_u_and_end_at_their_bound(tmp_path):
@@ -212,34 +183,31 @@ def test_stopped_and_resumed_on_other_ranks(tmp_path):
     shutil.rmtree(out)
 
 
-MESH = """
-[case]
-simulation = "heat"
-[heat]
-class = "S"
-[[output]]
-name = "mesh"
-quantity = "mesh"
-every = 10
-type = "float64"
-[[output]]
-name = "corners"
-quantity = "mesh_corners"
-at = [7, 20]
-[checkpoint]
-every = 20
-"""
-GLL = (np.array([-1, -np.sqrt(3 / 7), 0, np.sqrt(3 / 7), 1]) + 1) / 2
+def test_other_orders_are_class_u_and_resumed_with_their_own_alone(tmp_path):
+    order = ["--set", "heat.order=6"]
+    ended, whole = run(tmp_path, "whole", *order)
+    assert ended.status == 0 and " Order of polynomials:               6\n" in str(ended), ended
+    assert re.search(r"^ Class           = +U$", str(ended), re.M), ended
+    ended, out = run(tmp_path, "killed", *order, "--fault", "kill:step=33", ranks=2)
+    assert ended.status != 0, ended
+    again = ["--case", tmp_path / "killed.toml", "--out", out, "--resume"]
+    ended = start(*again, ranks=3).wait()
+    assert ended.status == 2 and "order = 6, not 4" in ended.err, ended
+    ended = start(*again, *order, ranks=3).wait()
+    assert ended.status == 0, ended
+    expected, found = (jobs.read_datasets(directory / "output.h5") for directory in (whole, out))
+    for name, values in expected.items():
+        if name != "tailrace_record":
+            assert values.tobytes() == found[name].tobytes(), name
+    accounts = [json.loads((directory / "run.json").read_text()) for directory in (whole, out)]
+    assert accounts[0]["config"]["heat"]["order"] == accounts[0]["results"]["order"] == 6
+    assert accounts[0]["results"]["integral"] == accounts[1]["results"]["integral"]
 
 
-def samples_of(out, name: str) -> dict[int, np.ndarray]:
-    """The rows of each sample of a stream, by its step."""
-    found = jobs.read_datasets(out / "output.h5")
-    ends = found[f"{name}/offsets"]
-    return {
-        int(step): found[f"{name}/values"][begin:end]
-        for step, begin, end in zip(found[f"{name}/step"], ends[:-1], ends[1:], strict=True)
-    }
+def gll_places(order: int) -> np.ndarray:
+    """The points of an element along an axis, from 0 to 1."""
+    slope = np.polynomial.legendre.Legendre.basis(order).deriv()
+    return (np.array([-1, *np.sort(slope.roots().real), 1]) + 1) / 2
 
 
 def test_records_of_the_mesh_hold_the_whole_field(tmp_path):
@@ -265,18 +233,6 @@ def test_records_of_the_mesh_hold_the_whole_field(tmp_path):
     assert len(corners[7]) == elements[5]
 
 
-def assert_same(run_dir, other):
-    """Two runs have the same output, byte for byte, but for who wrote it."""
-    found, again = (jobs.read_datasets(directory / "output.h5") for directory in (run_dir, other))
-    assert found.keys() == again.keys()
-    for name, values in found.items():
-        if name != "tailrace_record":
-            assert values.tobytes() == again[name].tobytes(), name
-    for name in ("mesh", "corners"):
-        file = f"output.h5.rows/{name}.h5"
-        assert (run_dir / file).read_bytes() == (other / file).read_bytes(), name
-
-
 def test_records_of_the_mesh_are_resumed_bit_for_bit(tmp_path):
     ended, whole = run(tmp_path, "whole", text=MESH)
     assert ended.status == 0, ended
@@ -287,26 +243,6 @@ def test_records_of_the_mesh_are_resumed_bit_for_bit(tmp_path):
     ended = start("--case", tmp_path / "killed.toml", "--out", out, "--resume", ranks=3).wait()
     assert ended.status == 0 and "SUCCESSFUL" in str(ended), ended
     assert_same(whole, out)
-
-
-def test_stopped_by_a_signal_after_an_adaptation_and_resumed(tmp_path):
-    text = MESH.replace("every = 10", "every = 1")
-    ended, whole = run(tmp_path, "whole", ranks=2, text=text)
-    assert ended.status == 0, ended
-    case, out = tmp_path / "whole.toml", tmp_path / "stopped"
-    slow = ["--write", "blocking", "--pace", "latency=20ms"]
-    job = start("--case", case, "--out", out, *slow, ranks=2)
-    job.wait_for(lambda: jobs.recorded_steps(out / "output.h5") >= 15, "adaptation after step 15")
-    job.send(signal.SIGTERM, rank=1)
-    ended = job.wait()
-    assert ended.status == 4 and "Verification" not in str(ended), ended
-    assert "results" in json.loads((out / "run.json").read_text())
-    ended = start("--case", case, "--out", out, "--resume", ranks=3).wait()
-    assert ended.status == 0 and "SUCCESSFUL" in str(ended), ended
-    assert_same(whole, out)
-    accounts = [json.loads((directory / "run.json").read_text())["results"] for directory in (whole, out)]
-    for name in ("integral", "difference", "verified", "adaptations", "element_steps"):
-        assert accounts[0][name] == accounts[1][name], name
 
 
 @pytest.mark.parametrize(
@@ -332,39 +268,46 @@ def test_bad_outputs_of_the_mesh_are_refused(tmp_path):
         assert words in str(ended), ended
 
 
-@pytest.mark.parametrize("cells", ["lagrange", "linear"])
-def test_the_mesh_in_vtk(tmp_path, cells):
+@pytest.mark.parametrize(
+    ("cells", "order"),
+    [("lagrange", 4), ("linear", 4), ("lagrange", 3), ("linear", 3), ("lagrange", 2), ("lagrange", 8)],
+)
+def test_the_mesh_in_vtk(tmp_path, cells, order):
     """VTK's own reader finds the elements, their points and the field at each step."""
     vtk = pytest.importorskip("vtk", reason="vtk (extra `comparison`) is not installed")
     from vtk.util.numpy_support import vtk_to_numpy
 
-    ended, out = run(tmp_path, "run", "--set", f'heat.cells="{cells}"', ranks=2, text=MESH)
+    settings = ["--set", f'heat.cells="{cells}"', "--set", f"heat.order={order}"]
+    ended, out = run(tmp_path, "run", *settings, ranks=2, text=MESH)
     assert ended.status == 0, ended
     reader = vtk.vtkHDFReader()
     reader.SetFileName(str(out / "output.vtkhdf"))
     reader.UpdateInformation()
     mesh = samples_of(out, "mesh")
     assert reader.GetNumberOfSteps() == len(mesh)
-    per_element = 1 if cells == "lagrange" else 64
+    per_element = 1 if cells == "lagrange" else order**3
+    along = order + 1
+    every = along**3
     for number, rows in enumerate(mesh.values()):
         reader.SetStep(number)
         reader.Update()
         grid = reader.GetOutputDataObject(0)
         grid = grid.GetPartition(0) if hasattr(grid, "GetPartition") else grid
         assert grid.GetNumberOfCells() == len(rows) * per_element
-        field = vtk_to_numpy(grid.GetPointData().GetArray("temperature")).reshape(len(rows), 125)
+        field = vtk_to_numpy(grid.GetPointData().GetArray("temperature")).reshape(len(rows), every)
         assert np.array_equal(field, rows[:, 4:])
-        points = vtk_to_numpy(grid.GetPoints().GetData()).reshape(len(rows), 5, 5, 5, 3)
+        points = vtk_to_numpy(grid.GetPoints().GetData()).reshape(len(rows), along, along, along, 3)
         size = 0.5 ** rows[:, 3]
         for axis in range(3):
-            along = np.moveaxis(points[..., axis], 3 - axis, -1)
-            expected = rows[:, axis, None] + size[:, None] * GLL
-            assert np.allclose(along, expected[:, None, None, :], atol=1e-7)
+            found = np.moveaxis(points[..., axis], 3 - axis, -1)
+            expected = rows[:, axis, None] + size[:, None] * gll_places(order)
+            assert np.allclose(found, expected[:, None, None, :], atol=1e-7)
         if cells == "lagrange":
             cell = grid.GetCell(3)
-            assert cell.GetCellType() == vtk.VTK_LAGRANGE_HEXAHEDRON and cell.GetOrder(0) == 4
-            for i, j, k in np.ndindex(5, 5, 5):
-                assert cell.GetPointId(cell.PointIndexFromIJK(i, j, k)) == 3 * 125 + i + 5 * j + 25 * k
+            assert cell.GetCellType() == vtk.VTK_LAGRANGE_HEXAHEDRON and cell.GetOrder(0) == order
+            for i, j, k in np.ndindex(along, along, along):
+                point = 3 * every + i + along * (j + along * k)
+                assert cell.GetPointId(cell.PointIndexFromIJK(i, j, k)) == point
             assert np.array_equal(vtk_to_numpy(grid.GetCellData().GetArray("level")), rows[:, 3])
         else:
             volume = vtk.vtkCellSizeFilter()

@@ -20,8 +20,9 @@ using std::numbers::pi;
 using Field = std::function<double(const Vec3&)>;
 
 /// Problems without a flow on meshes of 8^level elements: the ball touches all of them.
-Problem uniform(int level, double viscosity, double dt, StepIndex steps) {
+Problem uniform(int level, double viscosity, double dt, StepIndex steps, int order = npb_order) {
   Problem problem;
+  problem.order = order;
   problem.level = level;
   problem.radius = 1;
   problem.centre = {0.5, 0.5, 0.5};
@@ -52,11 +53,25 @@ class Run {
   Solver solver_;
 };
 
-Vec3 place_of(const Leaf& leaf, std::size_t point) {
-  const auto at = [&](std::size_t d, std::size_t i) {
-    return to_length(leaf.low[d]) + to_length(leaf.size()) * (gll_places[i] + 1) / 2;
-  };
-  return {at(0, point % points), at(1, point / points % points), at(2, point / (points * points))};
+/// The integral over this rank's elements of the square by which the difference of two fields differs from
+/// `exact`.
+template <int order>
+double square_difference(const Solver& with, const Solver& without, const Field& exact) {
+  constexpr std::size_t n = points<order>;
+  double squares = 0;
+  const auto& leaves = with.forest().leaves;
+  for (std::size_t e = 0; e < leaves.size(); ++e) {
+    const auto field = with.values(e), ball = without.values(e);
+    const double half = to_length(leaves[e].size()) / 2;
+    const auto at = [&](std::size_t d, std::size_t i) {
+      return to_length(leaves[e].low[d]) + half * (gll_places<order>[i] + 1);
+    };
+    for (std::size_t p = 0; p < element_points<order>; ++p) {
+      const double wrong = field[p] - ball[p] - exact({at(0, p % n), at(1, p / n % n), at(2, p / (n * n))});
+      squares += half * half * half * point_weights<order>[p] * wrong * wrong;
+    }
+  }
+  return squares;
 }
 
 /// The root of the mean square of what a field that begins as `initial`, without the ball, differs from
@@ -64,16 +79,9 @@ Vec3 place_of(const Leaf& leaf, std::size_t point) {
 /// one of which begins with zeros.
 double error_of_run(mpi::CommView comm, const Problem& problem, const Field& initial, const Field& exact) {
   Run with(comm, problem, initial), without(comm, problem, [](const Vec3&) { return 0.0; });
-  double squares = 0;
-  const auto& leaves = with.solver().forest().leaves;
-  for (std::size_t e = 0; e < leaves.size(); ++e) {
-    const auto field = with.solver().values(e), ball = without.solver().values(e);
-    const double half = to_length(leaves[e].size()) / 2;
-    for (std::size_t p = 0; p < element_points; ++p) {
-      const double wrong = field[p] - ball[p] - exact(place_of(leaves[e], p));
-      squares += half * half * half * weight_of(p) * wrong * wrong;
-    }
-  }
+  const double squares = with_order(problem.order, [&](auto order) {
+    return square_difference<order>(with.solver(), without.solver(), exact);
+  });
   return std::sqrt(mpi::sum(comm, squares));
 }
 
@@ -88,21 +96,51 @@ double heat_of_ball(double radius) {
 
 }  // namespace
 
-/// Diffusion of the lowest mode: implicit Euler divides it by 1 + 3 pi^2 viscosity dt in each step, so what
-/// is left is the error in space, of order h^5 or better with polynomials of degree 4.
-MPI_CASE("with converged steps errors in space fall with the fifth power of the size", ranks{1, 3}) {
+namespace {
+
+/// Of the diffusion of the lowest mode: implicit Euler divides it by 1 + 3 pi^2 viscosity dt in each step, so
+/// what is left is the error in space, on a mesh of 8^level elements.
+double error_in_space(mpi::CommView comm, int order, int level) {
   constexpr double viscosity = 0.05, dt = 0.02;
   constexpr StepIndex steps = 3;
   const double factor = std::pow(1 + 3 * pi * pi * viscosity * dt, -static_cast<double>(steps));
+  return error_of_run(comm, uniform(level, viscosity, dt, steps, order), sines,
+                      [factor](const Vec3& at) { return factor * sines(at); });
+}
+
+}  // namespace
+
+MPI_CASE("with converged steps errors in space fall with the fifth power of the size", ranks{1, 3}) {
   std::vector<double> errors;
-  for (const int level : {1, 2, 3})
-    errors.push_back(error_of_run(comm, uniform(level, viscosity, dt, steps), sines,
-                                  [factor](const Vec3& at) { return factor * sines(at); }));
+  for (const int level : {1, 2, 3}) errors.push_back(error_in_space(comm, npb_order, level));
   CAPTURE(errors[0]);
   CAPTURE(errors[1]);
   CAPTURE(errors[2]);
   CHECK(errors[0] < 1e-5);
   for (std::size_t i = 1; i < errors.size(); ++i) CHECK(errors[i - 1] / errors[i] > 32);
+}
+
+MPI_CASE("errors in space fall with the power of the size that is the order plus 1", ranks{2}) {
+  for (const int order : {2, 3, 5}) {
+    const double coarse = error_in_space(comm, order, 2), fine = error_in_space(comm, order, 3);
+    CAPTURE(order);
+    CAPTURE(coarse);
+    CAPTURE(fine);
+    CHECK(std::log2(coarse / fine) > order + 0.75);
+    CHECK(std::log2(coarse / fine) < order + 2);
+  }
+}
+
+MPI_CASE("errors in space fall by a factor with each order", ranks{2}) {
+  double before = 1;
+  for (int order = lowest_order; order <= highest_order; ++order) {
+    const double error = error_in_space(comm, order, 1);
+    CAPTURE(order);
+    CAPTURE(error);
+    CHECK(before / error > 8);
+    before = error;
+  }
+  CHECK(before < 1e-9);
 }
 
 /// Convection and diffusion: exp(v x / (2 nu) - (v^2 / (4 nu) + 3 pi^2 nu) t) sin sin sin solves both.

@@ -19,8 +19,9 @@ using output::fixture::SharedDir;
 
 constexpr StepIndex saved_step = 8;
 
-Problem short_problem() {
+Problem short_problem(int order = npb_order) {
   Problem problem = find_class("S")->problem();
+  problem.order = order;
   problem.steps = 11;  // adapted before and after the checkpoint
   return problem;
 }
@@ -61,37 +62,50 @@ class Run {
 
 }  // namespace
 
-MPI_CASE("a run continues on any number of ranks to the same bits", ranks{7}) {
+namespace {
+
+/// Saves on each number of these ranks, and continues on each.
+void check_restarts(mpi::CommView comm, const Problem& problem, const std::vector<int>& counts) {
   std::vector<double> whole;
-  for (const int from : {1, 2, 3, 4, 7}) {
+  for (const int from : counts) {
     if (from > comm.size()) continue;
     const SharedDir directory(comm);
     std::vector<double> saved;
     on_first(comm, from, [&](mpi::CommView part) {
-      Run run(part);
+      Run run(part, problem);
       run.solver().begin();
       run.compute(1, saved_step);
       run.save(directory.path());
       saved = run.outcome();
       if (!whole.empty()) return;
-      run.compute(saved_step + 1, short_problem().steps);
+      run.compute(saved_step + 1, problem.steps);
       whole = run.outcome();
     });
     mpi::broadcast(comm, saved, 0);
     mpi::broadcast(comm, whole, 0);
-    for (const int to : {1, 2, 3, 4, 7}) {
+    for (const int to : counts) {
       if (to > comm.size()) continue;
       CAPTURE(from);
       CAPTURE(to);
       on_first(comm, to, [&](mpi::CommView part) {
-        Run run(part);
+        Run run(part, problem);
         run.restore(directory.path());
         CHECK(run.outcome() == saved);
-        run.compute(saved_step + 1, short_problem().steps);
+        run.compute(saved_step + 1, problem.steps);
         CHECK(run.outcome() == whole);
       });
     }
   }
+}
+
+}  // namespace
+
+MPI_CASE("a run continues on any number of ranks to the same bits", ranks{7}) {
+  check_restarts(comm, short_problem(), {1, 2, 3, 4, 7});
+}
+
+MPI_CASE("a run of another order than NPB's continues on other ranks to the same bits", ranks{3}) {
+  for (const int order : {3, 6}) check_restarts(comm, short_problem(order), {1, 3});
 }
 
 MPI_CASE("a checkpoint of another problem is refused", ranks{2}) {
@@ -104,8 +118,18 @@ MPI_CASE("a checkpoint of another problem is refused", ranks{2}) {
   Run wrong(comm, other);
   const auto error = test::error_of([&] { wrong.restore(directory.path()); });
   REQUIRE(error);
-  CHECK(error->message.find("0.04") != std::string::npos);
-  CHECK(error->message.find("0.05") != std::string::npos);
+  CHECK(error->message.ends_with("the checkpoint is of a run with radius = 0.04, not 0.05"));
+}
+
+MPI_CASE("a checkpoint of another order is refused", ranks{2}) {
+  const SharedDir directory(comm);
+  Run run(comm, short_problem(6));
+  run.solver().begin();
+  run.save(directory.path());
+  Run wrong(comm, short_problem());
+  const auto error = test::error_of([&] { wrong.restore(directory.path()); });
+  REQUIRE(error);
+  CHECK(error->message.ends_with("the checkpoint is of a run with order = 6, not 4"));
 }
 
 }  // namespace tailrace::heat

@@ -10,10 +10,12 @@
 
 #include "adaptive_mesh.hpp"
 #include "base/random.hpp"
+#include "batch_mortars.hpp"
 #include "error_of.hpp"
 #include "exchange/line.hpp"
 #include "mpi_case.hpp"
 #include "results.hpp"
+#include "transfer.hpp"
 
 using namespace tailrace;
 using namespace tailrace::heat;
@@ -203,28 +205,32 @@ MPI_CASE("mortar points are those of brute force, also on ranks without elements
   CHECK(mortars.total() == 98);
 }
 
-MPI_CASE("what brings mortar values to elements is the transpose of what brings them back", ranks{1, 3, 7}) {
+namespace {
+
+/// <Q m, x> and <m, Q^T x> for mortar values and values of elements from a random sequence.
+template <int order>
+void check_transpose(mpi::CommView comm) {
   const Problem problem = find_class("S")->problem();
-  Mortars mortars(comm, {.transport = "persistent"});
+  Mortars mortars(comm, {.transport = "persistent"}, order);
   const auto forest = make_forest(comm, problem.level, problem.ball_at(0));
   mortars.rebuild(forest);
   std::vector<double> values(mortars.slots()), sums(mortars.slots()), contributions(mortars.positions());
   SplitMix64 random(static_cast<std::uint64_t>(comm.rank()) + 1);
   for (std::size_t slot = 0; slot < mortars.owned(); ++slot) values[slot] = random.unit() - 0.5;
   mortars.begin_gather(values).finish();
-  BatchMortars batches;
+  BatchMortars<order> batches;
   batches.rebuild(mortars, forest.leaves.size());
-  Whole with{}, found{};
+  Whole<order> with{}, found{};
   double forth = 0, back = 0, size = 0;
   for (std::size_t e = 0; e < forest.leaves.size(); ++e) {
     const std::size_t batch = e / batch_elements, lane = e % batch_elements;
     if (lane == 0) {
-      for (std::size_t p = 0; p < element_points; ++p)
+      for (std::size_t p = 0; p < element_points<order>; ++p)
         for (std::size_t i = 0; i < batch_elements; ++i) with.value(p, i) = random.unit() - 0.5;
       batches.read(batch, values.data(), found);
       batches.write(batch, with, contributions.data());
     }
-    for (const std::size_t point : boundary) {
+    for (const std::size_t point : boundary<order>) {
       const double product = found.value(point, lane) * with.value(point, lane);
       forth += product;
       size += std::abs(product);
@@ -235,31 +241,72 @@ MPI_CASE("what brings mortar values to elements is the transpose of what brings 
   CHECK(std::abs(mpi::sum(comm, forth) - mpi::sum(comm, back)) < 1e-13 * mpi::sum(comm, size));
 }
 
-MPI_CASE("repartition moves every leaf once, and polynomials of degree 4 survive", ranks{1, 2, 4, 7}) {
+/// Polynomials on the elements of a mesh are the same on those of another.
+template <int order>
+void check_transfer(mpi::CommView comm) {
+  constexpr std::size_t n = points<order>;
   const Problem problem = find_class("S")->problem();
   const auto before = make_forest(comm, problem.level, problem.ball_at(0)),
              after = make_forest(comm, problem.level, problem.ball_at(0.0375));
   const auto values_on = [](const Leaf& leaf) {
-    ElementValues values{};
+    ElementValues<order> values{};
     const auto at = [&](std::size_t d, std::size_t i) {
-      return to_length(leaf.low[d]) + to_length(leaf.size()) * (gll_places[i] + 1) / 2;
+      return to_length(leaf.low[d]) + to_length(leaf.size()) * (gll_places<order>[i] + 1) / 2;
     };
-    for (std::size_t p = 0; p < element_points; ++p) {
-      const double x = at(0, p % points), y = at(1, p / points % points), z = at(2, p / (points * points));
-      values[p] = x * x * x * x - y * z * z * z + 3 * x * y * y;
+    for (std::size_t p = 0; p < element_points<order>; ++p) {
+      const double x = at(0, p % n), y = at(1, p / n % n), z = at(2, p / (n * n));
+      values[p] = std::pow(x, order) - y * std::pow(z, order - 1) + 3 * x * y * y;
     }
     return values;
   };
-  std::vector<ElementValues> old;
+  std::vector<ElementValues<order>> old;
   for (const Leaf& leaf : before.leaves) old.push_back(values_on(leaf));
-  const Transfer transfer(comm, before, after, [&](std::size_t i) { return old[i]; });
+  const Transfer<order> transfer(comm, before, after, [&](std::size_t i) { return old[i]; });
   double worst = 0;
   for (const Leaf& leaf : after.leaves) {
     const auto moved = transfer.at(leaf), expected = values_on(leaf);
-    for (std::size_t p = 0; p < element_points; ++p)
+    for (std::size_t p = 0; p < element_points<order>; ++p)
       worst = std::max(worst, std::abs(moved[p] - expected[p]));
   }
   CHECK(mpi::max(comm, worst) < 1e-13);
+}
+
+/// Calls `body(order)` for some orders.
+template <class Body>
+void for_orders(const std::vector<int>& orders, Body body) {
+  for (const int order : orders) {
+    CAPTURE(order);
+    with_order(order, body);
+  }
+}
+
+}  // namespace
+
+MPI_CASE("what brings mortar values to elements is the transpose of what brings them back", ranks{1, 3, 7}) {
+  for_orders({2, 3, 4, 5, 6, 7, 8}, [comm](auto order) { check_transpose<order>(comm); });
+}
+
+MPI_CASE("repartition moves every leaf once, and polynomials of each order survive", ranks{1, 2, 4, 7}) {
+  for_orders({2, 3, 4, 5, 6, 7, 8}, [comm](auto order) { check_transfer<order>(comm); });
+}
+
+MPI_CASE("polynomials of other orders than NPB's have the same bits on any number of ranks",
+         ranks{1, 2, 3, 7}) {
+  static std::map<int, double> first;
+  for (const int order : {2, 3, 6, 7}) {
+    CAPTURE(order);
+    Problem problem = find_class("S")->problem();
+    problem.order = order;
+    problem.steps = 6;  // with an adaptation
+    problem.dt = default_time_step(problem.level, order);
+    CHECK(class_of(problem) == nullptr);
+    trace::Log log("test");
+    Solver solver(comm, problem, {.transport = "persistent"}, log);
+    solver.begin();
+    for (StepIndex step = 1; step <= problem.steps; ++step) solver.advance(step);
+    const double integral = solver.integral();
+    CHECK(first.try_emplace(order, integral).first->second == integral);
+  }
 }
 
 MPI_CASE("a time step that is too large is found", ranks{2}) {

@@ -19,10 +19,16 @@ std::vector<std::byte> content(int from, int to, int round) {
 }  // namespace
 
 MPI_CASE("packets reach those who do not expect them, call after call", ranks{1, 2, 3, 7}) {
+  const auto before = mpi::delivered();
+  std::int64_t messages = 0, bytes_sent = 0;
   for (int round = 0; round < 40; ++round) {
     std::vector<mpi::Packet<>> outgoing, expected;
     for (int peer = comm.size() - 1; peer >= 0; --peer) {
       auto bytes = content(comm.rank(), peer, round);
+      if (!bytes.empty() && peer != comm.rank()) {
+        ++messages;
+        bytes_sent += static_cast<std::int64_t>(bytes.size());
+      }
       if (!bytes.empty()) outgoing.push_back({peer, std::move(bytes)});
     }
     for (int peer = 0; peer < comm.size(); ++peer) {
@@ -33,4 +39,6 @@ MPI_CASE("packets reach those who do not expect them, call after call", ranks{1,
     CHECK((arrived == expected));
   }
   CHECK(mpi::deliver(comm, {}).empty());
+  CHECK(mpi::delivered().messages - before.messages == messages);
+  CHECK(mpi::delivered().bytes - before.bytes == bytes_sent);
 }

@@ -298,6 +298,29 @@ inline const std::vector<Meaning> meanings = {
      "show(\"x\", x[1]); }",
      "x 1",
      {}},
+    {"a push by one that does not write",
+     "sub main() { df x, y; cf c[1]: copy(x, y) @ { wait x; }; copy(x, x[2]) @ { afterpush x => c[1]; }; "
+     "set(1, x); show(\"y\", y + x[2]); } @ { locator_cyclic c[i] => i; }",
+     "y 2",
+     {}},
+    {"a push is no use, who takes it is",
+     "sub main() { df x, y; for i=0..4 set(i, x[i]) @ { req_count x[i] = 2; afterpush x[i] => c[i]; "
+     "afterpush x[i] => d; }; for i=0..4 { cf c[i]: copy(x[i], y[i]) @ { wait x[i]; }; show(\"x\", x[i]); } "
+     "cf d: show(\"d\", y[2]) @ { wait y[2]; }; } @ { locator_cyclic c[i] => 2 * i; }",
+     "d 2; x 0; x 1; x 2; x 3; x 4",
+     {}},
+    {"two fragments of one label, two pushes, and waits for what is not pushed",
+     "sub main() { df x, y, z; set(1, x) @ { afterpush x => c; }; set(2, y) @ { afterpush x => c; }; cf c: "
+     "copy(x, z[1]) @ { wait x, y; }; cf c: copy(x, z[2]) @ { wait x; request y; }; "
+     "show(\"z\", z[1] + z[2]); }",
+     "z 2",
+     {}},
+    {"a push of a use too many",
+     "sub main() { df x, y; set(1, x) @ { req_count x = 1; afterpush x => c; }; cf c: copy(x, y) @ { wait x; "
+     "}; if y show(\"x\", x); }",
+     "",
+     {"test.fa:1:112: error: " + stuck +
+      "The use count of x is exhausted, it is set at test.fa:1:37. [SEM3.5]"}},
     {"a use count that fits",
      "sub main() { df x; set(1, x) @ { req_count x = 2; }; copy(x, x[1]); copy(x, x[2]); show(\"x\", x[1] "
      "+ x[2]); }",

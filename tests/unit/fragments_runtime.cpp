@@ -53,6 +53,7 @@ Run run_on(const Ranks& ranks, const std::string& program, const std::vector<std
 void check_same(const Run& run, const Run& expected) {
   CHECK(run.printed == expected.printed);
   CHECK(run.ending.errors == expected.ending.errors);
+  CHECK(run.ending.notes == expected.ending.notes);
   CHECK(run.ending.executed == expected.ending.executed);
   CHECK(run.ending.waiting == expected.ending.waiting);
   CHECK(run.ending.left_count == expected.ending.left_count);
@@ -162,12 +163,9 @@ TEST_CASE("bodies without a recommendation run on all ranks") {
   for (const auto& [thread, count] : bodies_of) CHECK(count == 10);
 }
 
-/// Messages of all ranks of a program whose readers of one value are on ranks without its home.
-static std::int64_t messages_of(const std::string& rules) {
-  const auto image = test_image(
-      "sub main() { df x, y; set(7, x); for i=1..900 copy(x, y[i]) @ { locator_cyclic: i "
-      "% 3 + 1; }; } @ { locator_cyclic x => 0; locator_cyclic y[i] => i % 3 + 1; " +
-      rules + " }");
+/// Messages of all ranks of a program on four.
+static std::int64_t messages_of(const std::string& program) {
+  const auto image = test_image(program);
   Printed printed;
   const auto bodies = test_bodies(printed);
   std::atomic<std::int64_t> messages = 0;
@@ -179,12 +177,42 @@ static std::int64_t messages_of(const std::string& rules) {
 }
 
 TEST_CASE("who reads a value with copies asks no other rank if it has one, and the nearest otherwise") {
-  const auto asked = messages_of("");
-  CHECK(asked - messages_of("locator_replicating x => all;") >=
-        1790);  // a question and an answer of each reader
+  const auto with = [](const std::string& rules) {  // readers of one value are on ranks without its home
+    return messages_of(
+        "sub main() { df x, y; set(7, x); for i=1..900 copy(x, y[i]) @ { locator_cyclic: i "
+        "% 3 + 1; }; } @ { locator_cyclic x => 0; locator_cyclic y[i] => i % 3 + 1; " +
+        rules + " }");
+  };
+  const auto asked = with("");
+  CHECK(asked - with("locator_replicating x => all;") >= 1790);  // a question and an answer of each reader
   // ranks 1 and 3 ask 0 and 2
-  const auto nearest = messages_of("locator_replicating x => 2;");
+  const auto nearest = with("locator_replicating x => 2;");
   CHECK((asked - nearest >= 590 && asked - nearest <= 610));
+}
+
+TEST_CASE("a value that is pushed to a labelled fragment is not asked for") {
+  const auto with = [](const std::string& rules) {  // each value has its home on rank 0, its reader elsewhere
+    return messages_of("sub main() { df x, y; for i=1..900 set(i, x[i]) @ { locator_cyclic: 0; " + rules +
+                       " }; for i=1..900 cf c[i]: copy(x[i], y[i]) @ { wait x[i]; }; } @ { "
+                       "locator_cyclic x[i] => 0; locator_cyclic c[i] => i % 3 + 1; locator_cyclic y[i] => i "
+                       "% 3 + 1; }");
+  };
+  const auto fewer = with("") - with("afterpush x[i] => c[i];");
+  CHECK((fewer >= 890 && fewer <= 910));  // a question of each reader
+}
+
+TEST_CASE("fewer uses than counted are noted with the place of the count, the same on any number of ranks") {
+  const std::string program =
+      "sub main() { df x, y; for i=0..11 set(i, x[i]) @ { req_count x[i] = i % 3; };\n"
+      "for i=2..11 if i % 3 copy(x[i], y[i]); set(1, y) @ { req_count y = 3; }; show(\"y\", y); }";
+  const auto expected = run_interpreted(program);
+  REQUIRE(expected.ending.notes.size() == 2);
+  CHECK(
+      expected.ending.notes[0].starts_with("test.fa:1:52: note: 5 values, of which x[1] is the first, were "
+                                           "used 5 times less often than this count "
+                                           "says in all"));
+  CHECK(expected.ending.notes[1].starts_with("test.fa:2:54: note: y was used 2 times less often than"));
+  for (const int ranks : {1, 2, 3, 7}) check_same(run_on({ranks}, program), expected);
 }
 
 TEST_CASE("ranks whose programs differ are refused") {

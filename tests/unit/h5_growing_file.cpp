@@ -32,6 +32,7 @@ TEST_CASE("a file of rows grows by bytes behind its end and another head") {
   CHECK(head.rows() == 0);
   CHECK(head.row_bytes() == 12);
   CHECK(File::open(path).shape("/values") == h5::Shape{0, 3});
+  CHECK(GrowingHead::read(path).data_offset() == head.data_offset());
   std::vector<float> values;
   for (const std::int64_t rows : {1, 4, 1000}) {
     const auto before = values.size();
@@ -51,6 +52,8 @@ TEST_CASE("a file of rows grows by bytes behind its end and another head") {
   std::vector<float> read(6);
   File::open(path).read("/values", std::span(read));
   CHECK(read == std::vector<float>(values.begin(), values.begin() + 6));
+  put(path, 0, GrowingHead::read(path).with_rows(0));
+  CHECK(GrowingHead::read(path).data_offset() == head.data_offset());
 }
 
 TEST_CASE("a dataset that shows rows is as long as their file has become") {

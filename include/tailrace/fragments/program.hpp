@@ -327,6 +327,7 @@ struct Outcome {
   /// It has not come to its end: its state is in a checkpoint, with which the same call on any number of
   /// ranks begins if `CheckpointOptions::resume` is set.
   bool stopped = false;
+  std::vector<std::string> notes{};  ///< if all has run: use counts that are larger than the uses
 };
 /// What `executed` says, for people: "33 fragments: rank 0: 17, rank 1: 16". @local
 std::string to_string(const std::vector<std::int64_t>& executed);

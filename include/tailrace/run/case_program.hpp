@@ -34,7 +34,8 @@ class CaseProgram {
   [[nodiscard]] int ranks() const noexcept { return ranks_; }
   /// The size of the computation, once it is known. @local
   [[nodiscard]] virtual RunSize size() const = 0;
-  /// Bytes that the arrays of one of `ranks()` take at least, known before any of them is there. @local
+  /// Bytes that the arrays of one of `ranks()` take: at least, or at most where they grow. Known before any
+  /// of them is there. @local
   [[nodiscard]] virtual double needed_bytes(int rank) const = 0;
   /// Refuses a run that its machines have not enough memory for. @collective{comm}, synchronises. Errors
   /// (input), on all ranks.
@@ -81,6 +82,8 @@ class CaseProgram {
   double computed_s_ = 0;  ///< all steps of this run, known at the end
 
  private:
+  [[nodiscard]] std::int64_t simulation_bytes() const;
+
   const ProgramInfo& info_;
   const CaseOptions& options_;
   int ranks_;

@@ -31,7 +31,7 @@ class Problem:
         start = max(0, column - SHOWN_COLUMNS)
         source = self.place.file.line_text(line)[start : start + 2 * SHOWN_COLUMNS]
         indent = "".join(c if c == "\t" else " " for c in source[: column - 1 - start])
-        lines = [f"{self.place}: {self.severity}: {self.text}{code}", f"    {source}", f"    {indent}^"]
+        lines = [f"{self.place}: {self.severity}: {self.text}{code}", source, f"{indent}^"]
         lines += [f"  {note}" for note in (*self.notes, *self.place.context)]
         return "\n".join([*lines, f"  Fix: {self.fix}"] if self.fix else lines)
 

@@ -238,8 +238,11 @@ def _shares(results: dict[str, Any], run: Run) -> Picture | None:
 def _accesses(results: dict[str, Any]) -> Picture | None:
     """Which mortar points elements access, by their numbers."""
     accesses = results.get("accesses")
-    if not isinstance(accesses, list) or not accesses:
-        return None
+    return access_pattern(accesses) if isinstance(accesses, list) and accesses else None
+
+
+def access_pattern(accesses: list[dict[str, Any]]) -> Picture:
+    """A panel for each of the meshes of `accesses` in run.json."""
     titles = [f"after step {one['step']}" if one["step"] else "at the start" for one in accesses]
     figure = make_subplots(
         1, len(accesses), subplot_titles=titles, horizontal_spacing=0.05, shared_yaxes=True
