@@ -8,7 +8,7 @@
 
 #include "environment.hpp"
 #include "error_of.hpp"
-#include "exchange/line.hpp"
+#include "exchange_transports.hpp"
 #include "mpi_case.hpp"
 #include "tailrace/error.hpp"
 #include "tailrace/exchange/access_map.hpp"
