@@ -96,6 +96,17 @@ void read_samples(run::CaseFile& file, Options& options) {
                        "one type for all of them");
 }
 
+void read_distribution(run::CaseFile& file, ExchangeOptions& exchange) {
+  constexpr std::array owners{Owners::touching, Owners::balanced,     Owners::block,
+                              Owners::cyclic,   Owners::double_block, Owners::reversed_double_block};
+  const std::string key = "heat.distribution";
+  const bool own = exchange.own_rule && !file.has(key);
+  exchange.owners = owners[file.choice(key)];
+  if (!own) return;
+  exchange.owners = Owners::own;
+  file.set_default(key, "\"own\"");
+}
+
 /// Makes the resolved case complete.
 void set_defaults(run::CaseFile& file, const Problem& problem) {
   const auto set = [&](const char* key, const std::string& value) {
@@ -124,9 +135,7 @@ void apply_case(CommandLine& line) {
   read_heat(file, options.problem);
   options.steps = options.problem.steps;
   read_samples(file, options);
-  constexpr std::array owners{Owners::touching, Owners::balanced,     Owners::block,
-                              Owners::cyclic,   Owners::double_block, Owners::reversed_double_block};
-  options.exchange.owners = owners[file.choice("heat.distribution")];
+  read_distribution(file, options.exchange);
   constexpr std::array files{VtkhdfFiles::none, VtkhdfFiles::steps, VtkhdfFiles::series};
   options.vtkhdf = files[file.choice("heat.vtkhdf")];
   constexpr std::array cells{VtkhdfCells::lagrange, VtkhdfCells::linear};

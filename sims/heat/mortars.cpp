@@ -131,7 +131,10 @@ Mortars::Rebuilt Mortars::rebuild(const Forest& forest, MeshTrafficCounter traff
   }();
   total_ = numbers.distribution.size();
   find_own(numbering, numbers);
-  if (owns_by_number(options_.owners)) number_by_kind(comm_, options_.owners, owned_entities_[0], numbers);
+  if (owns_by_number(options_.owners)) {
+    const auto rule = options_.owners == Owners::own ? options_.own_rule : rule_of_study(options_.owners);
+    number_by_kind(comm_, rule, owned_entities_[0], numbers);
+  }
   const double numbered_s = monotonic_s();
   make_map(numbering, numbers);
   traffic.add(MeshTraffic::map, map_->describe().landing);

@@ -25,6 +25,7 @@ namespace tailrace::heat {
 struct ExchangeOptions {
   std::string transport = "auto";
   Owners owners = Owners::touching;
+  NumberRule own_rule{};  ///< for `Owners::own`
   SumRule sum = SumRule::exact;
   exchange::Order order = exchange::Order::partition_free;
   bool aggregate = true;

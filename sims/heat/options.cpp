@@ -33,8 +33,9 @@ void finalize_case(CommandLine& line, int argc, const char* const* argv) {
 
 }  // namespace
 
-std::variant<Options, run::Notice> parse_options(int argc, const char* const* argv) {
+std::variant<Options, run::Notice> parse_options(int argc, const char* const* argv, NumberRule own) {
   CommandLine line;
+  line.options.exchange.own_rule = std::move(own);
   const auto app = run::make_parser(program_info);
   run::add_case_options(*app, line);
   run::add_exchange_option(*app, line);

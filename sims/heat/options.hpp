@@ -24,8 +24,9 @@ struct Options : run::CaseOptions {
   bool verbose = false;  ///< a line for each adaptation, and the times of the phases
 };
 
-/// Reads the command line, and the case file it names. @local
+/// Reads the command line, and the case file it names. A rule `own` says who owns which mortar points where
+/// the case does not. @local
 /// Errors: (usage) a bad command line; (input) a bad case; all problems together.
-std::variant<Options, run::Notice> parse_options(int argc, const char* const* argv);
+std::variant<Options, run::Notice> parse_options(int argc, const char* const* argv, NumberRule own = {});
 
 }  // namespace tailrace::heat

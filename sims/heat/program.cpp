@@ -226,8 +226,8 @@ int Program::end(const run::DriveResult& result, const run::Run::Summary& summar
 
 }  // namespace
 
-int run_program(mpi::CommView comm, int argc, const char* const* argv) {
-  return run::run_program<Program>(comm, program_info, [&] { return parse_options(argc, argv); });
+int run_program(mpi::CommView comm, int argc, const char* const* argv, const NumberRule& own) {
+  return run::run_program<Program>(comm, program_info, [&] { return parse_options(argc, argv, own); });
 }
 
 }  // namespace tailrace::heat

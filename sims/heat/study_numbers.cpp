@@ -7,23 +7,6 @@ namespace tailrace::heat {
 
 namespace {
 
-exchange::Distribution distribution_of(Owners rule, std::int64_t vertices, std::int64_t others, int ranks) {
-  switch (rule) {
-    case Owners::block:
-      return exchange::Block(vertices + others, ranks);
-    case Owners::cyclic:
-      return exchange::Cyclic(vertices + others, ranks);
-    case Owners::double_block:
-      return exchange::DoubleBlock(vertices, others, ranks);
-    case Owners::reversed_double_block:
-      return exchange::ReversedDoubleBlock(vertices, others, ranks);
-    case Owners::touching:
-    case Owners::balanced:
-      break;
-  }
-  throw Error(ErrorKind::internal, "points that ranks own by touching them are not numbered by kind");
-}
-
 /// How many vertices come before those of each rank, and behind the last one of all.
 std::vector<std::int64_t> vertices_before(mpi::CommView comm, std::int64_t mine) {
   std::vector<std::int64_t> counts(static_cast<std::size_t>(comm.size()) + 1);
@@ -35,7 +18,26 @@ std::vector<std::int64_t> vertices_before(mpi::CommView comm, std::int64_t mine)
 
 }  // namespace
 
-void number_by_kind(mpi::CommView comm, Owners rule, std::int64_t vertices,
+NumberRule rule_of_study(Owners rule) {
+  switch (rule) {
+    case Owners::block:
+      return [](auto vertices, auto others, int ranks) { return exchange::Block(vertices + others, ranks); };
+    case Owners::cyclic:
+      return [](auto vertices, auto others, int ranks) { return exchange::Cyclic(vertices + others, ranks); };
+    case Owners::double_block:
+      return [](auto vertices, auto others, int ranks) {
+        return exchange::DoubleBlock(vertices, others, ranks);
+      };
+    case Owners::reversed_double_block:
+      return [](auto vertices, auto others, int ranks) {
+        return exchange::ReversedDoubleBlock(vertices, others, ranks);
+      };
+    default:
+      throw Error(ErrorKind::internal, "no rule of the study");
+  }
+}
+
+void number_by_kind(mpi::CommView comm, const NumberRule& rule, std::int64_t vertices,
                     exchange::SharedNumbers& numbers) {
   const auto before = vertices_before(comm, vertices);
   std::vector<int> owners(numbers.first.size());
@@ -49,8 +51,7 @@ void number_by_kind(mpi::CommView comm, Owners rule, std::int64_t vertices,
     else  // behind all vertices, of which those of higher ranks came behind it
       numbers.first[i] += before.back() - before[rank + 1];
   }
-  numbers.distribution =
-      distribution_of(rule, before.back(), numbers.distribution.size() - before.back(), comm.size());
+  numbers.distribution = rule(before.back(), numbers.distribution.size() - before.back(), comm.size());
 }
 
 }  // namespace tailrace::heat

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <vector>
 
 #include "tailrace/comm.hpp"
@@ -20,7 +21,13 @@ enum class Owners : std::uint8_t {
   cyclic,
   double_block,
   reversed_double_block,
+  own,  ///< a rule of numbers alone that the program gives
 };
+/// Who owns which of so many vertices and other mortar points, whose numbers follow those of all vertices.
+using NumberRule =
+    std::function<exchange::Distribution(std::int64_t vertices, std::int64_t others, int ranks)>;
+/// The rules of Korzh. @local
+NumberRule rule_of_study(Owners rule);
 
 constexpr bool owns_by_number(Owners rule) noexcept {
   return rule != Owners::touching && rule != Owners::balanced;
@@ -34,6 +41,7 @@ constexpr exchange::OwnerRule numbering_rule(Owners rule) noexcept {
 /// all others, each in the order in which elements touch them. In `numbers` the lowest rank that touches a
 /// point owns it, and this rank's are `vertices` of them before all others. @collective{comm}, synchronises.
 /// Cost: a sum of 8 bytes per rank.
-void number_by_kind(mpi::CommView comm, Owners rule, std::int64_t vertices, exchange::SharedNumbers& numbers);
+void number_by_kind(mpi::CommView comm, const NumberRule& rule, std::int64_t vertices,
+                    exchange::SharedNumbers& numbers);
 
 }  // namespace tailrace::heat

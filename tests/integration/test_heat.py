@@ -93,6 +93,20 @@ def test_npb_input_makes_class_u(tmp_path):
     assert ended.status == 2 and "line 2" in str(ended) and "line 4" in str(ended), ended
 
 
+def test_a_program_with_a_distribution_of_its_own(tmp_path):
+    program = jobs.HEAT.parent / "heat-distribution"
+    found = {}
+    for ranks, words in ((1, []), (3, []), (3, ["--set", 'heat.distribution="balanced"'])):
+        out = tmp_path / f"{ranks}{len(words)}"
+        ended = jobs.Job(["S", "--out", out, *words], ranks, command=[str(program)]).wait()
+        assert ended.status == 0, ended
+        account = json.loads((out / "run.json").read_text())
+        sent = sum(one["sent_bytes"] for one in account["exchange"]["maps"][0]["per_rank"])
+        found[account["config"]["heat"]["distribution"], ranks] = account["results"]["integral"], sent
+    assert {integral for integral, _ in found.values()} == {found["own", 1][0]}
+    assert found["own", 3][1] > found["balanced", 3][1] > 0 == found["own", 1][1]
+
+
 with (Path(__file__).parents[1] / "data/heat/npb_ua.csv").open(newline="") as file:
     OF_NPB = list(csv.DictReader(file))
 

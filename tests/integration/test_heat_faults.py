@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A moving source of heat that is stopped, killed or has no memory: what it leaves, and the run that resumes."""
+"""A moving source of heat that is stopped, killed or without memory: what it leaves, and resumption."""
 
 import json
 import resource
