@@ -121,8 +121,8 @@ std::size_t size_asked_for() {
 
 /// All of the symmetric memory, or what is left of it by halves: allocators keep something for themselves.
 void allocate(const Functions& shmem) {
-  constexpr std::size_t least_bytes = std::size_t{1} << 16U;
-  for (std::size_t bytes = size_asked_for(); bytes >= least_bytes; bytes /= 2) {
+  constexpr std::size_t min_bytes = std::size_t{1} << 16U;
+  for (std::size_t bytes = size_asked_for(); bytes >= min_bytes; bytes /= 2) {
     begun.first = static_cast<std::byte*>(shmem.malloc(bytes));
     if (begun.first == nullptr) continue;
     begun.bytes = bytes;

@@ -106,8 +106,7 @@ MPI_CASE("an array is freed with what is under way done, and is gone then", rank
   heap.put(x.on(next, 0), 7.0);
   heap.free(x);
   CHECK(read[0] == 10 + next);
-  CHECK(error_info_of([&] { heap.put(x.on(next, 0), 1.0); }).message ==
-        "an array of another heap, or one that was freed");
+  CHECK(error_info_of([&] { heap.put(x.on(next, 0), 1.0); }).message == "an array that was freed already");
 }
 
 #ifdef TAILRACE_DEBUG_CHECKS
@@ -123,8 +122,6 @@ MPI_CASE("with debug checks, ranks that begin different flights all learn it", r
     flight.finish();
   });
   CHECK(error.kind == ErrorKind::usage);
-  CHECK(error.message ==
-        "ranks have begun different flights of a map: number 1 to 1, some gather and others scatter, 8 to 8 "
-        "bytes per entry");
+  CHECK(error.message == "in call 1 of a map some ranks begin a gather, others begin a scatter-add");
 }
 #endif

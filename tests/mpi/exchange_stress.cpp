@@ -82,7 +82,7 @@ std::int64_t difference_after_scatter(mpi::CommView comm, AccessMap& map, const 
 
 void run_epochs(mpi::CommView comm, std::uint64_t first, std::uint64_t epochs) {
   constexpr std::uint64_t epochs_of_a_map = 50;
-  std::vector<std::string> names{"auto"};  // also where the environment names one
+  std::vector<std::string> names{"auto"};  // which is the one that the environment names, where it does
   for (const Transport& transport : test::usable_transports()) names.emplace_back(transport.name);
   std::optional<AccessMap> map;
   for (std::uint64_t number = first; number < first + epochs; ++number) {

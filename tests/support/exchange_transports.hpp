@@ -9,8 +9,8 @@
 
 namespace tailrace::test {
 
-/// The transports of exchanges that can be used here; where the environment names one (TAILRACE_EXCHANGE), this
-/// one alone: a launch is all for it.
+/// The transports of exchanges that can be used here; where the environment names one (TAILRACE_EXCHANGE),
+/// this one alone: a launch is all for it.
 inline std::vector<exchange::Transport> usable_transports() {
   const char* const named = std::getenv("TAILRACE_EXCHANGE");
   std::vector<exchange::Transport> list;
