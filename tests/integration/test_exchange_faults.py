@@ -51,7 +51,7 @@ def test_a_run_ends_when_a_rank_is_killed_in_an_epoch(ranks, tmp_path):
 
 
 def with_shared_memory(is_full: bool) -> list[str]:
-    """What lets a command see a /dev/shm of its own: of 64 MB, as in containers, or such a one that is full."""
+    """What lets a command see a /dev/shm of its own: of 64 MB, as in containers, or that and full."""
     fill = "head -c 64M /dev/zero > /dev/shm/all 2> /dev/null;" if is_full else ""
     script = f'mount -t tmpfs -o size=64m none /dev/shm && {{ {fill} exec "$@"; }}'
     prefix = ["unshare", "-rm", "sh", "-c", script, "sh"]
