@@ -26,6 +26,10 @@ def test_findings_as_text_and_json(tmp_path, monkeypatch):
     assert re.fullmatch(r"\d+\.\d us for 8 kB each way; two-sided messages", carriers.get("isend", "")) or (
         "not probed" in carriers.get("transports", "")
     )
+    if "shmem" in carriers and "openmpi" in findings["MPI"]["launcher"]:
+        assert carriers["shmem"].endswith(
+            "then a flag; to compare with, auto does not choose it; in runs that ask for it"
+        )
     assert list(tmp_path.iterdir()) == []
     text = command.tailrace("doctor")
     assert text.status == 0

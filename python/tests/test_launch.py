@@ -20,6 +20,7 @@ from tailrace.launch import (
     default_threads,
     find_launcher,
     launch_command,
+    transport_environment,
 )
 from tailrace.programs import LaunchInfo, launch_info
 
@@ -55,6 +56,11 @@ def options(kind: str, layout: Layout) -> list[str]:
 )  # fmt: skip
 def test_command_lines(kind, layout, expected):
     assert options(kind, layout) == expected.split()
+
+
+def test_openshmem_is_asked_for_in_the_environment_of_all_ranks():
+    assert transport_environment("shmem") == {"TAILRACE_EXCHANGE": "shmem"}
+    assert transport_environment("isend") == transport_environment(None) == {}
 
 
 def test_bound_ranks_have_a_thread_on_each_core(monkeypatch):

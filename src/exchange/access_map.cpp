@@ -7,6 +7,7 @@
 #include <array>
 #include <bit>
 #include <cstdlib>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -77,7 +78,7 @@ AccessOptions with_environment(mpi::CommView comm, AccessOptions options) {
 
 }  // namespace
 
-struct AccessMap::State {
+struct AccessMap::State : std::enable_shared_from_this<AccessMap::State> {
   State(mpi::CommView parent, const AccessOptions& wanted)
       : options(wanted), comm(mpi::Comm::duplicate(parent)), node(comm) {
     settings.comm = comm;
@@ -106,17 +107,15 @@ struct AccessMap::State {
   /// line; after that, each checks by itself.
   template <class Check>
   void before_flight(const Lines& lines, const LineKey& key, Check check) {
-    if (!lines.has_free(key)) return mpi::collectively(comm, check);
-    check();
+    compare_calls(&lines == &to_readers ? MapCall::gather : MapCall::scatter_add, key.entry_bytes);
+    if (lines.has_free(key)) return check();
+    if (order) order->wait(options.limit_s);
+    mpi::collectively(comm, check);
   }
-  /// With debug checks: whether all ranks begin the same flight of the map. @collective{comm}, does not wait
-  [[nodiscard]] std::unique_ptr<FlightOrder> order_of(const Lines& lines, const LineKey& key) const {
+  /// With debug checks: whether all ranks call the map for the same. @collective{comm}, does not wait
+  void compare_calls([[maybe_unused]] MapCall call, [[maybe_unused]] std::size_t entry_bytes) {
 #ifdef TAILRACE_DEBUG_CHECKS
-    return std::make_unique<FlightOrder>(comm, traffic.counts.flights + 1, &lines == &to_readers,
-                                         key.entry_bytes);
-#else
-    static_cast<void>(lines), static_cast<void>(key);
-    return nullptr;
+    order = std::make_unique<FlightOrder>(comm, ++calls, call, entry_bytes);
 #endif
   }
   void check_field(const Field& field, std::int64_t entries, const char* what) const;
@@ -139,6 +138,8 @@ struct AccessMap::State {
   std::int64_t generation = 0;
   double build_s = 0;
   bool no_shared_memory = false;
+  std::int64_t calls = 0;                   ///< for debug checks
+  std::unique_ptr<FlightOrder> order;       ///< of the call that begins
   bool split = false;                       ///< whether the two lists below are made
   std::vector<std::int32_t> interior, rim;  ///< positions
 };
@@ -147,6 +148,9 @@ void AccessMap::State::build(const Distribution& distribution, std::span<const s
   if (to_readers.in_use() || to_owners.in_use() || of_contributions.in_use())
     throw Error(ErrorKind::usage, "a map is rebuilt while a flight of it is under way",
                 "finish() of all flights first");
+  compare_calls(MapCall::rebuild, 0);
+  if (order) order->wait(options.limit_s);
+  order.reset();
   const double start_s = monotonic_s();
   Plan made = make_plan(comm, distribution, indices);
   std::optional<ContributionPlan> single;
@@ -181,8 +185,8 @@ FlightContext AccessMap::State::flight(Lines& lines, const LineKey& key, const T
             .sums = make_sums(),
             .no_shared_memory = &no_shared_memory};
   };
-  auto order = order_of(lines, key);
-  return {.line = lines.take(key, configure),
+  return {.map = shared_from_this(),
+          .line = lines.take(key, configure),
           .limit_s = options.limit_s,
           .traffic = &traffic,
           .sums = shared ? &shared->slots : nullptr,
@@ -247,7 +251,7 @@ void AccessMap::State::check(const Combine& how, std::span<const Field> fields) 
                 "another transport");
 }
 
-AccessMap::AccessMap(std::unique_ptr<State> state) : state_(std::move(state)) {}
+AccessMap::AccessMap(std::shared_ptr<State> state) : state_(std::move(state)) {}
 AccessMap::AccessMap(AccessMap&&) noexcept = default;
 AccessMap& AccessMap::operator=(AccessMap&&) noexcept = default;
 AccessMap::~AccessMap() = default;
@@ -256,7 +260,7 @@ AccessMap AccessMap::make(mpi::CommView comm, const Distribution& distribution,
                           std::span<const std::int64_t> indices, const AccessOptions& wanted) {
   const AccessOptions options = with_environment(comm, wanted);
   mpi::collectively(comm, [&] { check_transport_from(options, options.transport != wanted.transport); });
-  auto state = std::make_unique<State>(comm, options);
+  auto state = std::make_shared<State>(comm, options);
   state->build(distribution, indices);
   return AccessMap(std::move(state));
 }

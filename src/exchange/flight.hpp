@@ -34,6 +34,7 @@ class Fields {
 
 /// What flights of a map have in common.
 struct FlightContext {
+  std::shared_ptr<const void> map = {};  ///< the flight's, which it needs to the end
   Lines::Lease line;
   double limit_s;
   Traffic* traffic;

@@ -4,14 +4,25 @@
 #include <fmt/format.h>
 
 #include <span>
+#include <string>
 
 #include "mpi/collective.hpp"
+#include "mpi/look_until.hpp"
 #include "tailrace/error.hpp"
 
 namespace tailrace::exchange {
 
-FlightOrder::FlightOrder(mpi::CommView comm, std::int64_t number, bool gather, std::size_t entry_bytes) {
-  const std::int64_t kind = gather ? 0 : 1, bytes = static_cast<std::int64_t>(entry_bytes);
+namespace {
+
+const char* name_of(std::int64_t call) {
+  constexpr std::array names{"begin a gather", "begin a scatter-add", "rebuild it"};
+  return names[static_cast<std::size_t>(call)];
+}
+
+}  // namespace
+
+FlightOrder::FlightOrder(mpi::CommView comm, std::int64_t number, MapCall call, std::size_t entry_bytes) {
+  const std::int64_t kind{static_cast<std::uint8_t>(call)}, bytes = static_cast<std::int64_t>(entry_bytes);
   most_ =
       std::make_unique<std::array<std::int64_t, 6>>(std::array{number, kind, bytes, -number, -kind, -bytes});
   request_ = mpi::start_combining(comm, std::span(*most_), mpi::Combination::max);
@@ -24,14 +35,23 @@ FlightOrder::~FlightOrder() {
 bool FlightOrder::agreed() {
   if (!mpi::test_all({&request_, 1})) return false;
   const auto& most = *most_;
-  if (most[0] == -most[3] && most[1] == -most[4] && most[2] == -most[5]) return true;
-  throw Error(
-      ErrorKind::usage,
-      fmt::format(
-          "ranks have begun different flights of a map: number {} to {}, {}, {} to {} bytes per entry",
-          -most[3], most[0], most[1] == -most[4] ? "all in one direction" : "some gather and others scatter",
-          -most[5], most[2]),
-      "the same flights in the same order on all ranks");
+  const auto differ = [&](std::size_t i) { return most[i] != -most[i + 3]; };
+  if (!differ(0) && !differ(1) && !differ(2)) return true;
+  std::string what;
+  if (differ(1))
+    what = fmt::format("some ranks {}, others {}", name_of(-most[4]), name_of(most[1]));
+  else if (differ(2))
+    what = fmt::format("all ranks {}, of {} to {} bytes per entry", name_of(most[1]), -most[5], most[2]);
+  else
+    what = fmt::format("all ranks {}, which for others is call {}", name_of(most[1]), most[0]);
+  throw Error(ErrorKind::usage, fmt::format("in call {} of a map {}", -most[3], what),
+              "the same flights and rebuilds of a map in the same order on all ranks");
+}
+
+void FlightOrder::wait(double limit_s) {
+  if (mpi::look_until([&] { return agreed(); }, limit_s)) return;
+  throw Error(ErrorKind::internal, fmt::format("not all ranks have called their map within {} s", limit_s),
+              "the same flights and rebuilds of a map in the same order on all ranks");
 }
 
 }  // namespace tailrace::exchange

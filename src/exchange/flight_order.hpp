@@ -10,20 +10,24 @@
 
 namespace tailrace::exchange {
 
-/// Compares which flight of a map the ranks have begun, while it is under way. For debug checks.
+/// What ranks do with a map together.
+enum class MapCall : std::uint8_t { gather, scatter_add, rebuild };
+
+/// Compares what the ranks have begun to do with a map, while it is under way. For debug checks.
 class FlightOrder {
  public:
-  /// The number of the flight, whether it is a gather, and the bytes of an entry. @collective{comm}, does not
-  /// wait
-  FlightOrder(mpi::CommView comm, std::int64_t number, bool gather, std::size_t entry_bytes);
+  /// Which call of the map this is, and the bytes of an entry of a flight. @collective{comm}, does not wait
+  FlightOrder(mpi::CommView comm, std::int64_t number, MapCall call, std::size_t entry_bytes);
   FlightOrder(const FlightOrder&) = delete;
   FlightOrder& operator=(const FlightOrder&) = delete;
   /// Before all ranks have answered only while an error ends the program.
   ~FlightOrder();
 
   /// Returns whether all ranks have answered. @local, does not wait. Errors (usage), the same on all ranks:
-  /// they have begun different flights.
+  /// they do different things.
   [[nodiscard]] bool agreed();
+  /// Waits for it. @neighbour. Errors: as `agreed`; (internal): not all ranks have answered in time.
+  void wait(double limit_s);
 
  private:
   std::unique_ptr<std::array<std::int64_t, 6>> most_;

@@ -87,7 +87,7 @@ struct Transport {
   std::string_view name, description;
   /// Opens a line. @collective{config.comm}
   std::unique_ptr<Line> (*open)(LineConfig config);
-  std::string_view obstacle = {};  ///< why it cannot be used with this MPI library
+  std::string_view obstacle = {};  ///< why it cannot be used in this process
   bool ablation = false;           ///< there to be compared with; `auto` does not choose it
   bool batches = false;            ///< moves a message in batches, if asked to
   /// Opens a line that combines contributions at their owner as they come; null: they are messages there.
@@ -95,8 +95,8 @@ struct Transport {
   std::unique_ptr<Line> (*open_sums)(LineConfig config) = nullptr;
 };
 
-/// The transports of this build, the default first.
-std::span<const Transport> transports() noexcept;
+/// All transports, the default first. The same throughout a process.
+std::span<const Transport> transports();
 /// Errors (usage): no transport has this name, or it has an obstacle; the fix lists those that can be used.
 const Transport& find_transport(std::string_view name);
 /// Errors (usage): of `find_transport`, or the transport that the options name cannot do what they ask for.

@@ -15,6 +15,7 @@
 #include "mpi/file.hpp"
 #include "mpi/lone_start.hpp"
 #include "mpi/look_until.hpp"
+#include "mpi/openshmem.hpp"
 #include "mpi/packets.hpp"
 #include "tailrace/error.hpp"
 
@@ -79,6 +80,7 @@ Environment::Environment(int& argc, char**& argv) {
   prefer_romio();  // while there is one thread: it changes the environment
   leave_out_display_plugins();
   const LoneStart lone_start;
+  openshmem::prepare();
   int granted = MPI_THREAD_SINGLE;
   check(MPI_Init_thread(&argc, &argv, MPI_THREAD_FUNNELED, &granted), "MPI_Init_thread");
   MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
@@ -86,10 +88,11 @@ Environment::Environment(int& argc, char**& argv) {
   if (granted < MPI_THREAD_FUNNELED)
     throw Error(ErrorKind::resource,
                 "this MPI library was built without support for threads (MPI_THREAD_FUNNELED)");
+  openshmem::begin(world_);
 }
 
 Environment::~Environment() {
-  if (std::uncaught_exceptions() == 0) MPI_Finalize();
+  if (std::uncaught_exceptions() == 0 && !openshmem::end()) MPI_Finalize();
 }
 
 void Environment::abort(int exit_code) noexcept {

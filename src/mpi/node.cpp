@@ -55,16 +55,6 @@ std::size_t page_bytes() {
   return static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
 }
 
-/// Returns whether the system has room for the parts of all ranks. Open MPI 4.1 does not refuse what there is
-/// no room for: the first rank fails, and the others wait for it. @collective{comm}, synchronises
-bool has_room(CommView comm, std::size_t bytes) {
-  struct statvfs system {};
-  const std::int64_t wanted = sum(comm, static_cast<std::int64_t>(bytes));
-  const bool known = ::statvfs("/dev/shm", &system) == 0;
-  const auto room = static_cast<double>(system.f_bavail) * static_cast<double>(system.f_frsize);
-  return min(comm, std::int64_t{!known || static_cast<double>(wanted) <= room ? 1 : 0}) == 1;
-}
-
 }  // namespace
 
 Node::Node(CommView parent) : Node(parent, largest_node(parent)) {}
@@ -90,11 +80,21 @@ bool reserve(std::byte* first, std::size_t bytes) noexcept {
   return bytes == 0;
 }
 
+bool has_shared_room(CommView machine, std::size_t bytes) {
+  constexpr double share_beside = 0.1, bytes_beside = 1 << 20;
+  struct statvfs system {};
+  const std::int64_t wanted = sum(machine, static_cast<std::int64_t>(bytes));
+  const bool known = ::statvfs("/dev/shm", &system) == 0;
+  const auto room = static_cast<double>(system.f_bavail) * static_cast<double>(system.f_frsize);
+  const double needed = (1 + share_beside) * static_cast<double>(wanted) + bytes_beside;
+  return min(machine, std::int64_t{!known || needed <= room ? 1 : 0}) == 1;
+}
+
 std::optional<SharedMemory> SharedMemory::allocate(const Node& node, std::size_t bytes) {
   const CommView comm = node.comm();
   // MPI may keep something of its own in front: room for the part to begin on the next page.
   const std::size_t pages = (bytes + page_bytes() - 1) / page_bytes() + 1;
-  if (!has_room(comm, pages * page_bytes())) return {};
+  if (!has_shared_room(comm, pages * page_bytes())) return {};
   MPI_Win window = MPI_WIN_NULL;
   void* base = nullptr;
   const int code = MPI_Win_allocate_shared(static_cast<MPI_Aint>(pages * page_bytes()), 1, MPI_INFO_NULL,

@@ -37,6 +37,11 @@ class Node {
 /// Cost: a pass over the memory.
 [[nodiscard]] bool reserve(std::byte* first, std::size_t bytes) noexcept;
 
+/// Whether the system has room in `/dev/shm` for so many bytes of each of these ranks of one machine, and for
+/// what MPI keeps beside them. Open MPI 4.1 does not refuse what there is no room for: the first rank fails,
+/// and the others wait for it. @collective{machine}, synchronises
+[[nodiscard]] bool has_shared_room(CommView machine, std::size_t bytes);
+
 /// Memory with a part for each rank of a node, which all of them read and write. What one writes, others see
 /// once it has called `fence`, then all ranks have met (`barrier`), then the others have called `fence`.
 class SharedMemory {

@@ -15,12 +15,30 @@
 
 #include "base/aligned.hpp"
 #include "base/system.hpp"
+#include "mpi/node.hpp"
+#include "tailrace/error.hpp"
 
 namespace tailrace::mpi {
 
 namespace {
 
 constexpr std::size_t longest_bytes = std::size_t{1} << 30;  // MPI 3.1 counts are int
+
+/// The ranks that a rank shares its machine with. @collective{comm}
+class Machine {
+ public:
+  explicit Machine(CommView comm) {
+    check(MPI_Comm_split_type(comm.get(), MPI_COMM_TYPE_SHARED, comm.rank(), MPI_INFO_NULL, &ranks_),
+          "MPI_Comm_split_type");
+  }
+  Machine(const Machine&) = delete;
+  Machine& operator=(const Machine&) = delete;
+  ~Machine() { MPI_Comm_free(&ranks_); }
+  [[nodiscard]] CommView ranks() const { return CommView(ranks_); }
+
+ private:
+  MPI_Comm ranks_ = MPI_COMM_NULL;
+};
 
 #if defined(OMPI_MAJOR_VERSION) && OMPI_MAJOR_VERSION < 5
 /// One window at a time is made on a node. Open MPI before 5.0 names the file of a window after the number of
@@ -31,12 +49,8 @@ class Turn {
   /// Waits until it is the turn of these ranks, which are all here then: whoever has a lock waits for nobody
   /// else. Nodes are locked in an order that all communicators have in common. @collective{comm},
   /// synchronises
-  explicit Turn(CommView comm) : comm_(comm) {
-    MPI_Comm node = MPI_COMM_NULL;
-    check(MPI_Comm_split_type(comm.get(), MPI_COMM_TYPE_SHARED, comm.rank(), MPI_INFO_NULL, &node),
-          "MPI_Comm_split_type");
-    const bool leads = CommView(node).is_root();
-    check(MPI_Comm_free(&node), "MPI_Comm_free");
+  Turn(CommView comm, const Machine& machine) : comm_(comm) {
+    const bool leads = machine.ranks().is_root();
     const auto order = static_cast<int>(std::hash<std::string>{}(host_name()) >> 33U);
     MPI_Comm leaders = MPI_COMM_NULL;
     check(MPI_Comm_split(comm.get(), leads ? 0 : MPI_UNDEFINED, order, &leaders), "MPI_Comm_split");
@@ -67,7 +81,7 @@ class Turn {
 };
 #else
 struct Turn {
-  explicit Turn(CommView) {}
+  Turn(CommView, const Machine&) {}
 };
 #endif
 
@@ -144,7 +158,11 @@ Window::Window(CommView comm, std::size_t bytes) : comm_(comm) {
   // are, unless sizes are multiples of 16.
   const std::size_t some = padded<std::byte>(std::max<std::size_t>(bytes, 1));
   {
-    const Turn turn(comm);
+    const Machine machine(comm);
+    const Turn turn(comm, machine);
+    if (min(comm, std::int64_t{has_shared_room(machine.ranks(), some) ? 1 : 0}) == 0)
+      throw Error(ErrorKind::resource, "no room in shared memory (/dev/shm) for a window",
+                  "a larger /dev/shm (of a container: --shm-size), or what sends messages instead");
     check(MPI_Win_allocate(static_cast<MPI_Aint>(some), 1, MPI_INFO_NULL, comm.get(), &data_, &window_),
           "MPI_Win_allocate");
   }

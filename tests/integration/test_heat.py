@@ -5,6 +5,7 @@ import csv
 import json
 import re
 import shutil
+import signal
 from pathlib import Path
 
 import h5py
@@ -12,6 +13,7 @@ import numpy as np
 import pytest
 
 import jobs
+from command import TAILRACE
 from heat_runs import CASE, MESH, NEEDS_HEAT, assert_same, run, samples_of, start
 from tailrace.data.run import Run as Output
 from tailrace.report.simulations import heat as heat_page
@@ -52,6 +54,25 @@ def check_exchange(account):
         assert one["sent_bytes"] == sum(size for _, _, size in one["sent"])
         assert one["rank"] not in [to for to, _, _ in one["sent"]]
         assert 0 < one["wait_s"] <= one["cost_s"] and one["hidden_s"] >= 0 and one["builds"] > 2
+
+
+@pytest.mark.skipif(jobs.waits_spin(), reason="this MPI has no OpenSHMEM")
+def test_openshmem_carries_a_run_and_its_resumption_to_the_same_bits(tmp_path):
+    text = MESH.replace("every = 10", "every = 1")
+    ended, plain = run(tmp_path, "plain", ranks=2, text=text)
+    assert ended.status == 0, ended
+    case, out = tmp_path / "over.toml", tmp_path / "over"
+    case.write_text(text + '[exchange]\ntransport = "shmem"\n')
+    slow = ["--write", "blocking", "--pace", "latency=10ms"]
+    job = jobs.Job(["run", case, "-n", 3, "--out", out, *slow], command=TAILRACE)
+    job.wait_for(lambda: jobs.recorded_steps(out / "output.h5") >= 15, "adaptation after step 15")
+    job.send(signal.SIGTERM, rank=1)
+    ended = job.wait()
+    assert ended.status == 4, ended
+    ended = jobs.Job(["resume", out, "-n", 2], command=TAILRACE).wait()
+    assert ended.status == 0, ended
+    assert json.loads((out / "run.json").read_text())["exchange"]["transport"] == "shmem"
+    assert_same(plain, out)
 
 
 def test_all_problems_of_a_case_come_together(tmp_path):

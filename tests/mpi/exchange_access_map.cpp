@@ -8,18 +8,20 @@
 #include <cmath>
 #include <numeric>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/random.hpp"
 #include "base/system.hpp"
 #include "environment.hpp"
 #include "error_of.hpp"
-#include "exchange/line.hpp"
+#include "exchange_transports.hpp"
 #include "mpi_case.hpp"
 #include "tailrace/error.hpp"
 
 using namespace tailrace;
 using namespace tailrace::exchange;
+using test::usable_transports;
 
 namespace {
 
@@ -160,13 +162,6 @@ AccessMap map_of(mpi::CommView comm, const Distribution& distribution, const Ind
   return AccessMap::make(comm, distribution, indices, {.transport = transport, .order = order});
 }
 
-std::vector<Transport> usable() {
-  std::vector<Transport> list;
-  for (const Transport& transport : transports())
-    if (transport.obstacle.empty()) list.push_back(transport);
-  return list;
-}
-
 /// What a transport that combines as contributions come can be asked for.
 Order order_for(const Transport& transport, Order wanted) {
   return transport.open_sums != nullptr ? Order::fast : wanted;
@@ -209,7 +204,7 @@ ErrorInfo error_of(const Action& action) {
 MPI_CASE("all patterns are gathered and scattered by every transport, in every order", ranks{1, 2, 3, 4, 7}) {
   // Every transport meets every pattern on each number of ranks; distributions and orders take turns.
   auto turn = static_cast<std::size_t>(comm.size());
-  for (const Transport& transport : usable())
+  for (const Transport& transport : usable_transports())
     for (const Pattern& pattern : patterns()) {
       const auto all = distributions(pattern.size, comm.size());
       check_pattern(comm, transport, pattern, all[turn % all.size()],
@@ -223,7 +218,7 @@ namespace {
 /// All patterns with every transport, distribution and order, with so many ranks to a node.
 void check_all(mpi::CommView comm, int per_node) {
   const test::RanksPerNode nodes(per_node);
-  for (const Transport& transport : usable())
+  for (const Transport& transport : usable_transports())
     for (const Pattern& pattern : patterns())
       for (const Distribution& distribution : distributions(pattern.size, comm.size()))
         for (const Order order : orders)
@@ -266,7 +261,7 @@ MPI_CASE("partition_free adds in one global order, with the same bits on any num
   const auto first = extents.global(comm.rank(), 0), count = extents.count(comm.rank());
   const Indices indices(all.begin() + first, all.begin() + first + count);
   std::vector<double> mine(values.begin() + first, values.begin() + first + count);
-  for (const Transport& transport : usable())
+  for (const Transport& transport : usable_transports())
     for (const Distribution& distribution : distributions(size, comm.size())) {
       if (transport.open_sums != nullptr) continue;  // it has no order: see exchange_accumulate.cpp
       auto map = map_of(comm, distribution, indices, std::string(transport.name), Order::partition_free);
@@ -283,7 +278,7 @@ MPI_CASE("partition_free adds in one global order, with the same bits on any num
 MPI_CASE("a scatter-add is the adjoint of a gather", ranks{1, 2, 3, 7}) {
   const auto indices = random_of(90, comm.rank(), comm.size());
   const Distribution distribution = Cyclic(90, comm.size());
-  for (const Transport& transport : usable()) {
+  for (const Transport& transport : usable_transports()) {
     auto map = map_by(comm, distribution, indices, transport);
     auto x = array_for<std::int64_t>(map), sums = x;
     fill_owned(x, distribution, comm.rank(), 1);
@@ -304,7 +299,7 @@ MPI_CASE("a scatter-add is the adjoint of a gather", ranks{1, 2, 3, 7}) {
 MPI_CASE("flights finish in another order than they began, and say what has arrived", ranks{2, 3, 7}) {
   const auto indices = random_of(90, comm.rank(), comm.size());
   const Distribution distribution = Block(90, comm.size());
-  for (const Transport& transport : usable()) {
+  for (const Transport& transport : usable_transports()) {
     auto map = map_by(comm, distribution, indices, transport);
     auto x = array_for<double>(map), y = x, z = array_for<double>(map, 2);
     fill_owned(x, distribution, comm.rank(), 1);
@@ -331,7 +326,7 @@ MPI_CASE("flights finish in another order than they began, and say what has arri
 }
 
 MPI_CASE("a map that is rebuilt has other owners, and refuses arrays of before", ranks{1, 2, 3, 7}) {
-  for (const Transport& transport : usable()) {
+  for (const Transport& transport : usable_transports()) {
     auto indices = random_of(90, comm.rank(), comm.size());
     auto map = map_by(comm, Block(90, comm.size()), indices, transport);
     auto before = array_for<double>(map);
@@ -370,10 +365,16 @@ MPI_CASE("the environment of the first rank names the transport where the progra
   CHECK(choices_after_a_flight("persistent") == 0);
 }
 
+static bool is_usable(std::string_view name) {
+  const auto all = usable_transports();
+  return std::any_of(all.begin(), all.end(), [&](const Transport& one) { return one.name == name; });
+}
+
 MPI_CASE("auto tries the transports on the first flights, and all ranks keep the same one",
          ranks{1, 2, 3, 7}) {
   const auto indices = random_of(90, comm.rank(), comm.size());
   const Distribution distribution = Cyclic(90, comm.size());
+  const test::Environment no_wish("TAILRACE_EXCHANGE", std::nullopt);
   auto map = AccessMap::make(comm, distribution, indices);
   auto x = array_for<double>(map);
   fill_owned(x, distribution, comm.rank(), 1);
@@ -401,9 +402,7 @@ MPI_CASE("auto tries the transports on the first flights, and all ranks keep the
   REQUIRE(choices.size() == 1);
   for (const TransportTiming& timing : choices.front().timings) {
     CHECK(timing.name != "rma-fence");
-    const auto all = usable();
-    const bool can =
-        std::any_of(all.begin(), all.end(), [&](const Transport& one) { return one.name == timing.name; });
+    const bool can = is_usable(timing.name);
     CHECK_MESSAGE(timing.obstacle.empty() == can, timing.name, ": ", timing.obstacle);
     if (comm.is_root()) CHECK((timing.cost_s > 0) == can);
   }
@@ -438,7 +437,7 @@ MPI_CASE("maps of different parts of the ranks work at the same time", ranks{3, 
   const mpi::CommView part = half;
   const auto indices = random_of(60, part.rank(), part.size());
   const Distribution distribution = Cyclic(60, part.size());
-  for (const Transport& transport : usable()) {
+  for (const Transport& transport : usable_transports()) {
     auto map = map_by(part, distribution, indices, transport);
     check_gather(map, distribution, indices, part.rank());
   }
@@ -468,7 +467,7 @@ MPI_CASE("a field that does not fit on one rank is the same error on all when th
   Indices all(21);
   std::iota(all.begin(), all.end(), 0);
   const int failing = comm.size() - 1;
-  for (const Transport& transport : usable()) {
+  for (const Transport& transport : usable_transports()) {
     auto map = map_by(comm, Block(21, comm.size()), all, transport);
     auto x = array_for<double>(map);
     const auto field = map.view(std::span(x).first(comm.rank() == failing ? 1 : x.size()));

@@ -2,13 +2,14 @@
 /// Contributions that are combined in their owner's memory as they come, and words that move one by one.
 #include <algorithm>
 #include <cstdint>
+#include <cstdlib>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "environment.hpp"
 #include "error_of.hpp"
-#include "exchange/line.hpp"
+#include "exchange_transports.hpp"
 #include "mpi_case.hpp"
 #include "tailrace/error.hpp"
 #include "tailrace/exchange/access_map.hpp"
@@ -162,9 +163,9 @@ MPI_CASE("what cannot be combined as it comes is refused by name, on all ranks",
 MPI_CASE("words that move one by one bring the same, and are counted one by one", ranks{1, 2, 3, 7}) {
   const Distribution distribution = Cyclic(space, comm.size());
   std::vector<std::string> names{"auto"};
-  for (const Transport& transport : transports())
-    if (transport.obstacle.empty() && transport.batches) names.emplace_back(transport.name);
-  CHECK(names.size() >= 4);
+  for (const Transport& transport : test::usable_transports())
+    if (transport.batches) names.emplace_back(transport.name);
+  if (std::getenv("TAILRACE_EXCHANGE") == nullptr) CHECK(names.size() >= 4);
   for (const auto& name : names) {
     CAPTURE(name);
     auto map =

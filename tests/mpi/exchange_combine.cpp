@@ -8,7 +8,7 @@
 
 #include "base/random.hpp"
 #include "error_of.hpp"
-#include "exchange/line.hpp"
+#include "exchange_transports.hpp"
 #include "mpi_case.hpp"
 #include "tailrace/exchange/access_map.hpp"
 
@@ -64,8 +64,8 @@ std::vector<Offer> expected_for(const Distribution& distribution, int rank) {
 
 std::vector<std::string> usable() {
   std::vector<std::string> names;
-  for (const Transport& transport : transports())
-    if (transport.obstacle.empty() && transport.open_sums == nullptr) names.emplace_back(transport.name);
+  for (const Transport& transport : test::usable_transports())
+    if (transport.open_sums == nullptr) names.emplace_back(transport.name);
   return names;
 }
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "base/random.hpp"
-#include "exchange/line.hpp"
+#include "exchange_transports.hpp"
 #include "mpi_case.hpp"
 #include "tailrace/exchange/access_map.hpp"
 
@@ -82,9 +82,8 @@ std::int64_t difference_after_scatter(mpi::CommView comm, AccessMap& map, const 
 
 void run_epochs(mpi::CommView comm, std::uint64_t first, std::uint64_t epochs) {
   constexpr std::uint64_t epochs_of_a_map = 50;
-  std::vector<std::string> names{"auto"};
-  for (const Transport& transport : transports())
-    if (transport.obstacle.empty()) names.emplace_back(transport.name);
+  std::vector<std::string> names{"auto"};  // which is the one that the environment names, where it does
+  for (const Transport& transport : test::usable_transports()) names.emplace_back(transport.name);
   std::optional<AccessMap> map;
   for (std::uint64_t number = first; number < first + epochs; ++number) {
     const Epoch epoch{number, comm.size()};

@@ -2,20 +2,33 @@
 #pragma once
 
 #include <cstdlib>
+#include <optional>
 #include <string>
 
 namespace tailrace::test {
 
-/// A variable of the environment that is set while this lives. In tests without other threads.
+/// A variable of the environment that has another value, or none, while this lives. In tests without other
+/// threads.
 class Environment {
  public:
-  Environment(const char* name, const std::string& value) : name_(name) { setenv(name, value.c_str(), 1); }
+  Environment(const char* name, const std::optional<std::string>& value) : name_(name) {
+    if (const char* const text = std::getenv(name)) before_ = text;
+    set(value);
+  }
   Environment(const Environment&) = delete;
   Environment& operator=(const Environment&) = delete;
-  ~Environment() { unsetenv(name_); }
+  ~Environment() { set(before_); }
 
  private:
+  void set(const std::optional<std::string>& value) {
+    if (value)
+      setenv(name_, value->c_str(), 1);
+    else
+      unsetenv(name_);
+  }
+
   const char* name_;
+  std::optional<std::string> before_;
 };
 
 /// Makes nodes of so many ranks.

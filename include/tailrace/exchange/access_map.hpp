@@ -95,7 +95,8 @@ struct Contribution {
   Field into;    ///< an entry per slot, of which the owned ones are written
 };
 
-/// Values on their way. Belongs to its map, which outlives it. Main thread only.
+/// Values on their way. A map that goes before it stays behind the scenes until it has finished. Main thread
+/// only.
 class Flight {
  public:
   class Work;
@@ -205,10 +206,10 @@ class AccessMap {
 
  private:
   struct State;
-  explicit AccessMap(std::unique_ptr<State> state);
+  explicit AccessMap(std::shared_ptr<State> state);
   /// Errors (usage): the map was moved away.
   [[nodiscard]] State& state() const;
-  std::unique_ptr<State> state_;
+  std::shared_ptr<State> state_;  ///< and of its flights
 };
 
 }  // namespace tailrace::exchange

@@ -34,6 +34,8 @@ class Case:
     input_script: Path | None = None
     strategy: str | None = None
     """[write] strategy, unchanged there."""
+    transport: str | None = None
+    """[exchange] transport, unchanged there."""
     npb_class: str | None = None
     """The class of NPB's benchmark that the case is, instead of a file."""
 
@@ -77,7 +79,8 @@ def read_case(path: Path, settings: list[str]) -> Case:
         simulation,
         relative(path, lookup(table, "input", "file")),
         relative(path, lookup(table, "input", "script")),
-        strategy if isinstance(strategy := lookup(table, "write", "strategy"), str) else None,
+        text_at(table, "write", "strategy"),
+        text_at(table, "exchange", "transport") or text_at(table, "heat", "transport"),
     )
 
 
@@ -100,6 +103,11 @@ def lookup(table: dict[str, Any], *keys: str) -> Any:
     for key in keys:
         value = value.get(key) if isinstance(value, dict) else None
     return value
+
+
+def text_at(table: dict[str, Any], *keys: str) -> str | None:
+    value = lookup(table, *keys)
+    return value if isinstance(value, str) else None
 
 
 def relative(case: Path, name: Any) -> Path | None:

@@ -9,7 +9,7 @@ import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +27,7 @@ from tailrace.launch import (
     identify,
     resolve_bind,
     root_permission,
+    transport_environment,
 )
 from tailrace.programs import find_program, known_simulations, launch_info
 from tailrace.units import bytes_text
@@ -102,7 +103,7 @@ def first_line(command: list[str], pattern: str = r".*\d.*") -> str | None:
     return match[0].strip() if match else None
 
 
-def output_of(command: list[str]) -> str:
+def output_of(command: list[str], settings: Mapping[str, str] | None = None) -> str:
     try:
         done = subprocess.run(
             command,
@@ -111,7 +112,7 @@ def output_of(command: list[str]) -> str:
             errors="replace",
             stdin=subprocess.DEVNULL,
             timeout=PROBE_LIMIT_S,
-            env=os.environ | root_permission(),
+            env=os.environ | root_permission() | dict(settings or {}),
             check=False,
         )
     except (OSError, subprocess.TimeoutExpired) as error:
@@ -232,13 +233,29 @@ def examine_transports() -> dict[str, Any]:
     if program is None or launcher is None:
         missing = "launcher" if program else "tailrace-transports; build it, or set TAILRACE_BIN_DIR"
         return {"transports": f"not probed: there is no {missing}"}
-    options = ["--oversubscribe"] if launcher.kind == "openmpi" else []
-    said = output_of([launcher.path, *options, "-n", "2", str(program)])
-    try:
-        listed = json.loads(said[said.index("{") :])["transports"]
-    except ValueError:
+    said = output_of(probing(launcher, program))
+    if (listed := transports_in(said)) is None:
         return {"transports": "not probed: " + (said.strip() or "tailrace-transports says nothing")}
-    return {one["name"]: transport_text(one) for one in listed}
+    found = {one["name"]: transport_text(one) for one in listed}
+    # OpenSHMEM is there only in jobs that are started for it.
+    again = transports_in(output_of(probing(launcher, program), transport_environment("shmem"))) or []
+    for one in again:
+        if one["name"] == "shmem":
+            there = "" if one["obstacle"] else "; in runs that ask for it"
+            found["shmem"] = transport_text(one) + there
+    return found
+
+
+def probing(launcher: Launcher, program: Path) -> list[str]:
+    options = ["--oversubscribe"] if launcher.kind == "openmpi" else []
+    return [launcher.path, *options, "-n", "2", str(program)]
+
+
+def transports_in(said: str) -> list[dict[str, Any]] | None:
+    try:
+        return json.loads(said[said.index("{") :])["transports"]
+    except ValueError:
+        return None
 
 
 def examine_devices() -> dict[str, Any]:

@@ -205,6 +205,13 @@ def child_environment(threads: int, bind: str = "none", busy: bool = False) -> d
     return dict(os.environ, OMP_NUM_THREADS=str(threads)) | places | waiting | root_permission()
 
 
+def transport_environment(transport: str | None) -> dict[str, str]:
+    """What ranks must have in their environment from the start for a transport of exchanges: OpenSHMEM starts
+    and ends with MPI.
+    """
+    return {"TAILRACE_EXCHANGE": "shmem"} if transport == "shmem" else {}
+
+
 def root_permission() -> dict[str, str]:
     """Open MPI refuses to start for root unless stated twice that it is meant."""
     if os.geteuid() != 0:

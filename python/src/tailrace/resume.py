@@ -151,4 +151,5 @@ def make_plan(request: ResumeRequest, start: Start) -> tuple[Plan, RunRequest]:
         report=request.report,
         json=request.json,
     )
-    return Plan(case, words, launcher, layout, run_dir, start.directory), as_run
+    transport = request.native_options.get("exchange") or start.value("--exchange") or case.transport
+    return Plan(case, words, launcher, layout, run_dir, start.directory, transport), as_run

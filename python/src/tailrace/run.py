@@ -38,6 +38,7 @@ from tailrace.launch import (
     find_launcher,
     launch_command,
     resolve_bind,
+    transport_environment,
 )
 from tailrace.messages.counts import read_profile
 from tailrace.messages.preload import clear, profiled
@@ -86,10 +87,13 @@ class Plan:
     run_dir: Path
     directory: Path | None = None
     """Where the program is started, if not here: its words may name files from there."""
+    transport: str | None = None
+    """Of exchanges, if the request or the case names one."""
 
     def environment(self) -> dict[str, str]:
         bind = "none" if self.launcher.kind == "none" else resolve_bind(self.layout)
-        return child_environment(self.layout.threads, bind, self.layout.machine.busy)
+        general = child_environment(self.layout.threads, bind, self.layout.machine.busy)
+        return general | transport_environment(self.transport)
 
 
 def run_case(request: RunRequest) -> int:
@@ -160,7 +164,8 @@ def make_plan(request: RunRequest) -> Plan:
         words.append("--allow-outside")
     layout = Layout(ranks, threads, request.bind, machine, spawned_processes(strategy), request.oversubscribe)
     check_processes(layout)
-    return Plan(case, words, launcher, layout, run_dir)
+    transport = request.native_options.get("exchange") or case.transport
+    return Plan(case, words, launcher, layout, run_dir, transport=transport)
 
 
 def choose_run_dir(request: RunRequest) -> Path:

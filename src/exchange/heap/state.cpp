@@ -19,6 +19,20 @@ const char* name_of(std::int64_t call) {
   return names[static_cast<std::size_t>(call)];
 }
 
+/// What ranks hand in with a call, besides values.
+const char* meant_by(HeapCall call) {
+  switch (call) {
+    case HeapCall::free:
+      return "array";
+    case HeapCall::broadcast:
+      return "root, type and number of values";
+    case HeapCall::combine:
+      return "operation, type and number of values";
+    default:
+      return "type";
+  }
+}
+
 void check_options(const HeapOptions& options) {
   if (options.segment_bytes > 0 && options.aggregate_bytes >= 0 && options.aggregate_age_s >= 0) return;
   throw Error(ErrorKind::input, "a heap with a negative size or age",
@@ -60,9 +74,8 @@ void Heap::State::meet(HeapCall call, std::array<std::int64_t, 2> numbers) {
                 "the same collective functions in the same order on all ranks");
   if (differ(1) || differ(2) || differ(3))
     throw Error(ErrorKind::usage,
-                fmt::format("in call {} of a heap, {}, the ranks do not mean the same: {} to {}, {} to {}",
-                            calls, name_of((*most)[0]), -(*most)[2 + mine.size()], (*most)[2],
-                            -(*most)[3 + mine.size()], (*most)[3]),
+                fmt::format("in call {} of a heap, {}, the ranks do not mean the same {}", calls,
+                            name_of((*most)[0]), meant_by(call)),
                 "the same array, root, type and number of values on all ranks");
 }
 
@@ -132,7 +145,10 @@ void Heap::State::register_block(const std::shared_ptr<Block>& block) {
 void Heap::State::check(const Place& place, std::int64_t bytes) const {
   const Block* const block = place.block;
   if (block == nullptr || block->heap != this)
-    throw Error(ErrorKind::input, "an array of another heap, or one that was freed",
+    throw Error(ErrorKind::input,
+                block == nullptr         ? "an array that no heap has allocated"
+                : block->heap == nullptr ? "an array that was freed already"
+                                         : "an array of another heap",
                 "arrays that this heap has allocated and not freed");
   if (place.rank < 0 || place.rank >= comm.view().size())
     throw Error(ErrorKind::input,

@@ -53,7 +53,7 @@ std::vector<Peer> stored_sums(const LineConfig& config) {
 /// Contributions are combined at their owner by MPI_Accumulate, in the window of the owner, which has one
 /// place for each value that others contribute to, however many they are. First all of the first field, then
 /// of the next.
-class Accumulate final : public Passive {
+class Accumulate final : public Passive<PassiveWindow> {
  public:
   explicit Accumulate(const LineConfig& config) : Passive(config, stored_sums(config)), out_(config.to) {
     reset();
@@ -65,19 +65,19 @@ class Accumulate final : public Passive {
     const int rank = config().to[i].rank;
     const auto& fields = sums().fields;
     for (std::size_t f = 0; f < fields.size(); ++f) {
-      window().accumulate(message, places_[i].fields[f], rank, window_operation(sums().how));
+      memory().accumulate(message, places_[i].fields[f], rank, window_operation(sums().how));
       message += places_[i].entries * fields[f].entry_bytes();
     }
-    window().flush(rank);
+    memory().flush(rank);
     notify_receiver(i);
   }
   const std::byte* incoming(std::size_t) const override { return stored(0); }
   bool end() override {
     reset();
-    window().sync();
+    memory().sync();
     return Passive::end();
   }
-  std::size_t memory_bytes() const noexcept override { return window_bytes() + out_.size_bytes(); }
+  std::size_t memory_bytes() const noexcept override { return stored_bytes() + out_.size_bytes(); }
 
  private:
   /// Where in an owner's window the entries of a message go.

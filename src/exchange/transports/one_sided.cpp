@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "exchange/transports/passive.hpp"
 #include "exchange/transports/transports.hpp"
+#include "mpi/openshmem.hpp"
 
 namespace tailrace::exchange {
 
@@ -99,30 +100,31 @@ class Fence final : public Active {
   std::optional<std::size_t> arrived() override { return next(); }
 };
 
-/// Puts, flushes, then puts a flag.
-class Lock final : public Passive {
+/// Puts, waits until all is there, then puts a flag.
+template <class Memory>
+class Put final : public Passive<Memory> {
  public:
-  explicit Lock(LineConfig config)
-      : Passive(config, config.from),
+  explicit Put(LineConfig config)
+      : Passive<Memory>(config, config.from),
         out_(config.to),
-        offsets_(numbers_from_peers(config.comm, config.from, places(config.from.size()))) {}
-  std::byte* outgoing(std::size_t i) override { return was_read(i) ? out_[i] : nullptr; }
+        offsets_(numbers_from_peers(config.comm, config.from, this->places(config.from.size()))) {}
+  std::byte* outgoing(std::size_t i) override { return this->was_read(i) ? out_[i] : nullptr; }
   void send(std::size_t i) override {
-    const auto [rank, bytes] = config().to[i];
-    put_in_batches(window(), {out_[i], bytes}, config().batch_bytes, rank, offsets_[i]);
-    window().flush(rank);
-    notify_receiver(i);
+    const auto [rank, bytes] = this->config().to[i];
+    put_in_batches(this->memory(), {out_[i], bytes}, this->config().batch_bytes, rank, offsets_[i]);
+    this->memory().flush(rank);
+    this->notify_receiver(i);
   }
-  const std::byte* incoming(std::size_t i) const override { return stored(i); }
-  std::size_t memory_bytes() const noexcept override { return window_bytes() + out_.size_bytes(); }
+  const std::byte* incoming(std::size_t i) const override { return this->stored(i); }
+  std::size_t memory_bytes() const noexcept override { return this->stored_bytes() + out_.size_bytes(); }
 
  private:
   MessageArea out_;
-  std::vector<std::size_t> offsets_;  ///< of outgoing messages, in the receivers' windows
+  std::vector<std::size_t> offsets_;  ///< of outgoing messages, in the receivers' memory
 };
 
 /// The receiver gets the message out of the sender's window once a flag says that it is there.
-class Get final : public Passive {
+class Get final : public Passive<PassiveWindow> {
  public:
   explicit Get(LineConfig config)
       : Passive(config, config.to),
@@ -130,20 +132,20 @@ class Get final : public Passive {
         offsets_(numbers_from_peers(config.comm, config.to, places(config.to.size()))) {}
   std::byte* outgoing(std::size_t i) override { return was_read(i) ? stored(i) : nullptr; }
   void send(std::size_t i) override {
-    window().sync();
+    memory().sync();
     notify_receiver(i);
   }
   const std::byte* incoming(std::size_t i) const override { return in_[i]; }
-  std::size_t memory_bytes() const noexcept override { return window_bytes() + in_.size_bytes(); }
+  std::size_t memory_bytes() const noexcept override { return stored_bytes() + in_.size_bytes(); }
 
  private:
   void fetch(std::size_t i) override {
     const auto [rank, bytes] = config().from[i];
     for_each_batch(std::span(in_[i], bytes), config().batch_bytes,
                    [&, rank = rank](std::span<std::byte> batch, std::size_t at) {
-                     window().get(batch, rank, offsets_[i] + at);
+                     memory().get(batch, rank, offsets_[i] + at);
                    });
-    window().flush(rank);
+    memory().flush(rank);
   }
   MessageArea in_;
   std::vector<std::size_t> offsets_;  ///< of incoming messages, in the senders' windows
@@ -158,7 +160,10 @@ std::unique_ptr<Line> open_rma_fence(LineConfig config) {
   return std::make_unique<Fence>(std::move(config));
 }
 std::unique_ptr<Line> open_rma_lock(LineConfig config) {
-  return std::make_unique<Lock>(std::move(config));
+  return std::make_unique<Put<PassiveWindow>>(std::move(config));
+}
+std::unique_ptr<Line> open_shmem(LineConfig config) {
+  return std::make_unique<Put<mpi::SymmetricMemory>>(std::move(config));
 }
 std::unique_ptr<Line> open_get(LineConfig config) {
   return std::make_unique<Get>(std::move(config));

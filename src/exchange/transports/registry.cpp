@@ -5,8 +5,10 @@
 
 #include <algorithm>
 #include <array>
+#include <string>
 
 #include "exchange/transports/transports.hpp"
+#include "mpi/openshmem.hpp"
 #include "tailrace/error.hpp"
 #include "tailrace/exchange/access_map.hpp"
 
@@ -27,35 +29,28 @@ constexpr std::string_view uneven_neighbours =
 constexpr std::string_view uneven_neighbours;
 #endif
 
-// Why maps do not use OpenSHMEM (docs/explain/exchange.md has what was tried).
-#ifdef OPEN_MPI
-constexpr std::string_view no_shmem =
-    "maps over OpenSHMEM are not there yet: a process that uses Open MPI's OpenSHMEM and MPI ends in signal "
-    "11 unless it was started for that, and OpenSHMEM allocates over all processes of a job, where a map may "
-    "have some of them";
-#else
-constexpr std::string_view no_shmem = "this MPI library has no OpenSHMEM";
-#endif
-
-constexpr std::array<Transport, 11> all{{
-    {"persistent", "two-sided messages, prepared once", open_persistent},
-    {"shared", "loads and stores within a node, persistent beyond", open_shared_and_persistent},
-    {"isend", "two-sided messages", open_isend},
-    {"neighbour", "one collective operation among neighbours", open_neighbour, uneven_neighbours},
-    {"rma-lock", "one-sided puts, a flush, then a flag", open_rma_lock, {}, false, true},
-    {"rma-pscw", "one-sided puts in epochs that both sides open", open_rma_pscw, {}, false, true},
-    {"router", "stored and forwarded, so that a rank sends few messages to many peers", open_router},
-    {"rma-fence", "one-sided puts between fences of all ranks", open_rma_fence, {}, true, true},
-    {"get", "one-sided gets once a flag says that there is something", open_get, {}, true, true},
-    {"rma-accumulate",
-     "contributions are added in their owner's memory as they come; gathers as rma-lock",
-     open_rma_lock,
-     {},
-     true,
-     false,
-     open_accumulate},
-    {"shmem", "puts of OpenSHMEM", nullptr, no_shmem, true},
-}};
+std::array<Transport, 11> make_list() {
+  static const std::string no_shmem = mpi::openshmem::obstacle();
+  return {{
+      {"persistent", "two-sided messages, prepared once", open_persistent},
+      {"shared", "loads and stores within a node, persistent beyond", open_shared_and_persistent},
+      {"isend", "two-sided messages", open_isend},
+      {"neighbour", "one collective operation among neighbours", open_neighbour, uneven_neighbours},
+      {"rma-lock", "one-sided puts, a flush, then a flag", open_rma_lock, {}, false, true},
+      {"rma-pscw", "one-sided puts in epochs that both sides open", open_rma_pscw, {}, false, true},
+      {"router", "stored and forwarded, so that a rank sends few messages to many peers", open_router},
+      {"rma-fence", "one-sided puts between fences of all ranks", open_rma_fence, {}, true, true},
+      {"get", "one-sided gets once a flag says that there is something", open_get, {}, true, true},
+      {"rma-accumulate",
+       "contributions are added in their owner's memory as they come; gathers as rma-lock",
+       open_rma_lock,
+       {},
+       true,
+       false,
+       open_accumulate},
+      {"shmem", "puts of OpenSHMEM, then a flag", open_shmem, no_shmem, true, true},
+  }};
+}
 
 }  // namespace
 
@@ -65,8 +60,9 @@ std::vector<int> ranks_of(const std::vector<Peer>& peers) {
   return ranks;
 }
 
-std::span<const Transport> transports() noexcept {
-  return all;
+std::span<const Transport> transports() {
+  static const auto list = make_list();
+  return list;
 }
 
 namespace {
@@ -75,7 +71,7 @@ namespace {
 template <class Has>
 std::string usable(Has has) {
   std::vector<std::string_view> names;
-  for (const auto& one : all)
+  for (const auto& one : transports())
     if (one.obstacle.empty() && has(one)) names.push_back(one.name);
   return fmt::format("{}", fmt::join(names, ", "));
 }
@@ -84,6 +80,7 @@ std::string usable(Has has) {
 
 const Transport& find_transport(std::string_view name) {
   const auto hint = "auto, or one of " + usable([](const Transport&) { return true; });
+  const auto all = transports();
   const auto found = std::find_if(all.begin(), all.end(), [&](const auto& one) { return one.name == name; });
   if (found == all.end())
     throw Error(ErrorKind::usage, fmt::format("no exchange transport is called \"{}\"", name), hint);

@@ -15,6 +15,7 @@ std::unique_ptr<Line> open_rma_lock(LineConfig config);
 std::unique_ptr<Line> open_rma_pscw(LineConfig config);
 std::unique_ptr<Line> open_rma_fence(LineConfig config);
 std::unique_ptr<Line> open_get(LineConfig config);
+std::unique_ptr<Line> open_shmem(LineConfig config);
 /// With `config.sums`.
 std::unique_ptr<Line> open_accumulate(LineConfig config);
 std::unique_ptr<Line> open_router(LineConfig config);
