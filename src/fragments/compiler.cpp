@@ -9,6 +9,8 @@
 #include <set>
 #include <utility>
 
+#include "fragments/known_uses.hpp"
+
 namespace tailrace::fragments {
 
 namespace {
@@ -397,6 +399,7 @@ std::shared_ptr<const Image> compile(const std::string& document, const std::str
   problems.throw_if_any();
   find_written(*image);
   find_labelled(*image);
+  count_known_uses(*image);
   image->main_call = call_of(*image->main);
   image->digest = std::hash<std::string>{}(document);
   return image;

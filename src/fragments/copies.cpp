@@ -6,13 +6,16 @@
 
 namespace tailrace::fragments {
 
-Copies::Copies(Mail& mail, const Machine& machine, const Store& store, HomeOf home_of, Deliver deliver)
+Copies::Copies(Mail& mail, const Machine& machine, Store& store, HomeOf home_of, Deliver deliver)
     : mail_(&mail),
       machine_(&machine),
       store_(&store),
       home_of_(std::move(home_of)),
       deliver_(std::move(deliver)) {
   mail.handle(copy_message, [this](MessageReader& in) { take(in); });
+  store.on_release([this](const Id& id, const Stored& stored) {
+    if (auto home = stored.home()) removed({id, stored.declaration, std::move(home)});
+  });
 }
 
 int Copies::step_of(const Name& name) const {
@@ -38,7 +41,7 @@ void Copies::written(const Name& name, const Value& value, std::int32_t uses) co
   else
     send(name, State::counted, Value(0));
   const auto* const stored = store_->find(name.id);
-  if (stored != nullptr && stored->state == Stored::State::deleted) removed(name);
+  if (stored != nullptr && stored->state != Stored::State::live) removed(name);
 }
 
 void Copies::removed(const Name& name) const {
@@ -60,12 +63,16 @@ void Copies::take(MessageReader& in) {
   const auto name = Mail::read<Name>(in);
   const auto state = Mail::read<State>(in);
   auto value = Mail::read<Value>(in);
-  auto& copy = copies_[name.id];
+  const auto entry = copies_.try_emplace(name.id).first;
+  auto& copy = entry->second;
   live_bytes_ -= static_cast<std::int64_t>(copy.value.bytes().size());
   copy.state = state;
   copy.value = state == State::live ? std::move(value) : Value();
   live_bytes_ += static_cast<std::int64_t>(copy.value.bytes().size());
-  if (state == State::expected) return;
+  if (state == State::expected) {
+    if (copy.readers.empty()) copies_.erase(entry);
+    return;
+  }
   const auto kept = copy.value;
   for (const auto& reader : std::exchange(copy.readers, {}))
     if (state == State::live)

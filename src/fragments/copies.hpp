@@ -22,8 +22,8 @@ class Copies {
   using HomeOf = std::function<int(const Name&)>;
   using Deliver = std::function<void(const Id&, Delivery)>;
 
-  /// Sets a handler. `deliver` answers those who have waited for a copy. @local
-  Copies(Mail& mail, const Machine& machine, const Store& store, HomeOf home_of, Deliver deliver);
+  /// Sets handlers, of messages and of the store. `deliver` answers those who have waited for a copy. @local
+  Copies(Mail& mail, const Machine& machine, Store& store, HomeOf home_of, Deliver deliver);
   Copies(const Copies&) = delete;
   Copies& operator=(const Copies&) = delete;
 
@@ -31,15 +31,16 @@ class Copies {
   [[nodiscard]] int source_of(const Name& name) const;
 
   /// At the home: the value has been written; -1 uses are any number. Copies of one that was to be deleted
-  /// serve who has waited. @local, does not wait
+  /// serve who has waited. When the value leaves the store, its copies, and what is known of it where they
+  /// are, leave too. @local, does not wait
   void written(const Name& name, const Value& value, std::int32_t uses) const;
-  /// At the home: the value has been deleted. @local, does not wait
-  void removed(const Name& name) const;
 
   /// At a rank with copies: the value, if it is there; otherwise the reader is answered when it comes. @local
   std::optional<Value> request(const Name& name, const Reader& reader);
   /// Of the copies on this rank. @local
   [[nodiscard]] std::int64_t live_bytes() const noexcept { return live_bytes_; }
+  /// Names of which this rank has a copy, waits for one, or knows that there is to be none. @local
+  [[nodiscard]] std::size_t known() const noexcept { return copies_.size(); }
 
  private:
   enum class State : std::uint8_t { expected, live, counted };
@@ -51,6 +52,7 @@ class Copies {
   /// How far the ranks with copies are apart; 0: there are none.
   [[nodiscard]] int step_of(const Name& name) const;
   void send(const Name& name, State state, const Value& value) const;
+  void removed(const Name& name) const;
   void take(MessageReader& in);
 
   Mail* mail_;

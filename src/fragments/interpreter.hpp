@@ -20,6 +20,8 @@ struct Ending {
   std::int64_t forwarded = 0;       ///< fragments that went to another rank
   std::int64_t peak_fragments = 0, peak_bytes = 0;  ///< of a rank at one time
   std::int64_t left_count = 0, left_bytes = 0;      ///< data fragments at the end
+  std::int64_t live_bytes = 0;  ///< of this rank at the end: of its data fragments, copies and pushed values
+  std::int64_t known_copies = 0;  ///< of this rank at the end: names of which it knows whether it has a copy
   std::int64_t executed_before = 0;  ///< on rank 0: by all ranks, before the program was resumed
   double paused_s = 0;  ///< of this rank, for checkpoints: from the word to pause to the end of writing
   std::vector<StatementUse> statements;  ///< of this rank, by number, if they were counted

@@ -106,8 +106,9 @@ Recording::Recording(const Image& image, int rank, int workers, bool own_process
 
 void Recording::watch(Store& store) {
   if (!on()) return;
-  store.on_release(
-      [this](const Id& id, const Value& value) { at_home(Step::release, id, value.bytes().size()); });
+  store.on_release([this](const Id& id, const Stored& stored) {
+    at_home(Step::release, id, stored.value.bytes().size());
+  });
 }
 
 void Recording::leave(const Store& store) {

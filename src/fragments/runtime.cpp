@@ -89,6 +89,7 @@ class Runtime {
     ending.stopped = stopped_, ending.executed = executed_, ending.executed_before = state_.executed_before();
     ending.paused_s = pausing_.paused_s(), ending.statements = recording_.statements();
     ending.peak_fragments = limits_.peak().fragments, ending.peak_bytes = limits_.peak().bytes;
+    ending.live_bytes = live().bytes, ending.known_copies = static_cast<std::int64_t>(copies_.known());
     return ending;
   }
 
@@ -109,7 +110,7 @@ class Runtime {
     });
     mail_.handle(request_message, [this](MessageReader& in) { answer(in); });
     mail_.handle(answer_message, [this](MessageReader& in) { take_answer(in); });
-    mail_.handle(remove_message, [this](MessageReader& in) { delete_here(Mail::read<Removal>(in)); });
+    mail_.handle(remove_message, [this](MessageReader& in) { store_.remove(Mail::read<Removal>(in)); });
     mail_.handle(finished_message,
                  [this](MessageReader& in) { finished_.push_back(Mail::read<GroupToken>(in)); });
   }
@@ -348,12 +349,8 @@ class Runtime {
   }
   void remove(const Removal& removal) {
     const int home = placement_.home_of(removal.name);
-    if (home == mail_.rank()) return delete_here(removal);
+    if (home == mail_.rank()) return store_.remove(removal);
     mail_.send(home, remove_message, removal);
-  }
-  void delete_here(const Removal& removal) {
-    store_.remove(removal);
-    copies_.removed(removal.name);
   }
   void write(Post post) {
     deliveries_.clear();

@@ -6,7 +6,7 @@ namespace tailrace::fragments {
 /// The value of an entry is gone, and the entry with it, unless its name has no indices.
 void Store::retire(Entries::iterator entry, Stored::State state) {
   auto& [id, stored] = *entry;
-  if (on_release_) on_release_(id, stored.value);
+  for (const auto& inform : on_release_) inform(id, stored);
   --live_count_;
   live_bytes_ -= static_cast<std::int64_t>(stored.value.bytes().size());
   stored.value = {};

@@ -30,9 +30,9 @@ class Store {
   void restore(const Id& id, Stored entry);
   void restore(const EndedRange& range) { ended_.add(range); }
 
-  /// Has a function called with each value that leaves, before it does.
-  void on_release(std::function<void(const Id&, const Value&)> function) {
-    on_release_ = std::move(function);
+  /// Has a function called with each value that leaves, before it does, besides those that were given before.
+  void on_release(std::function<void(const Id&, const Stored&)> function) {
+    on_release_.push_back(std::move(function));
   }
 
   /// What is known of a name, or null. Valid until the next call that changes something.
@@ -52,7 +52,7 @@ class Store {
   Entries entries_;
   EndedNames ended_;
   std::int64_t live_count_ = 0, live_bytes_ = 0;
-  std::function<void(const Id&, const Value&)> on_release_;
+  std::vector<std::function<void(const Id&, const Stored&)>> on_release_;
 };
 
 }  // namespace tailrace::fragments
