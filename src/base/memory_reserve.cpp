@@ -12,9 +12,9 @@ namespace tailrace {
 
 namespace {
 
-// Pieces below the size from which malloc maps pages of their own: they join the heap, where pieces of any
+// Blocks below the size from which malloc maps pages of their own: they join the heap, where blocks of any
 // size are cut from them, for libraries in C too.
-constexpr std::size_t piece_bytes = std::size_t{64} << 10;
+constexpr std::size_t block_bytes = std::size_t{64} << 10;
 
 ErrorInfo describe() {
   return {.kind = ErrorKind::resource,
@@ -24,7 +24,7 @@ ErrorInfo describe() {
 }
 
 struct Kept {
-  std::array<std::unique_ptr<std::byte[]>, 8> pieces;
+  std::array<std::unique_ptr<std::byte[]>, 8> blocks;
   ErrorInfo description = describe();
 };
 
@@ -38,7 +38,7 @@ std::unique_ptr<Kept> take() noexcept {
 
 MemoryReserve::MemoryReserve() {
   auto made = std::make_unique<Kept>();
-  for (auto& piece : made->pieces) piece = std::make_unique_for_overwrite<std::byte[]>(piece_bytes);
+  for (auto& block : made->blocks) block = std::make_unique_for_overwrite<std::byte[]>(block_bytes);
   kept = made.release();
 }
 
