@@ -12,7 +12,7 @@
 #include "../unit/fragments_meaning.hpp"
 #include "am/launch.hpp"
 #include "base/text.hpp"
-#include "described_programs.hpp"
+#include "described_lifetimes.hpp"
 #include "fragments/runtime.hpp"
 #include "mpi_case.hpp"
 #include "random_fragments.hpp"
@@ -141,14 +141,14 @@ MPI_CASE("full: each sentence on ranks with each number of workers, balanced or 
 MPI_CASE("described: each sentence on ranks as on one thread, errors included", ranks{1, 2, 3, 4, 7}) {
   const auto all = ways();
   auto turn = static_cast<std::size_t>(comm.size());
-  for (const auto& row : described::programs) {
+  for (const auto& row : described::all()) {
     CAPTURE(row.what);
     check_described(comm, all[turn++ % all.size()], row);
   }
 }
 MPI_CASE("full: each described sentence on ranks with each number of workers, balanced or not",
          ranks{1, 2, 3, 4, 7}) {
-  for (const auto& row : described::programs)
+  for (const auto& row : described::all())
     for (const auto& options : ways()) {
       CAPTURE(row.what);
       CAPTURE(options.workers);

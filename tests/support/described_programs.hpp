@@ -3,45 +3,16 @@
 
 #include <fmt/format.h>
 
-#include <functional>
 #include <string>
 #include <vector>
 
-#include "described_bodies.hpp"
+#include "described.hpp"
 
-namespace tailrace::test {
+namespace tailrace::test::described {
 
-/// A program that is described in C++, and what it does.
-struct Described {
-  using S = fragments::Scope;
-  using I = fragments::Int;
-  using B = DescribedBodies;
-  using Describe = std::function<void(S&, const B&)>;
-
-  std::string what;
-  Describe main;
-  std::string printed;               ///< lines in alphabetical order, separated by "; "
-  std::vector<std::string> found{};  ///< texts that its errors, in their order, contain
-  std::int64_t left = -1;            ///< data fragments at its end; -1: any number
-
-  /// Its bodies print to `printed`, which outlives it.
-  [[nodiscard]] fragments::Program program(Printed& to) const {
-    fragments::Program program("described");
-    const B bodies(program, to);
-    program.main([&](S& scope) { main(scope, bodies); });
-    return program;
-  }
-};
-
-namespace described {
-using S = Described::S;
-using I = Described::I;
-using B = Described::B;
-using Bytes = DescribedBodies::Bytes;
-using T = std::string;
-
-/// One row per sentence of the meaning that a description in C++ can say.
-inline const std::vector<Described> programs = {
+/// One row per sentence of the meaning that a description in C++ can say: values, names, statements and
+/// expressions.
+inline const std::vector<Described> statements = {
     {"an int",
      [](S& s, const B& b) {
        const auto x = s.data<int>("x");
@@ -255,208 +226,59 @@ inline const std::vector<Described> programs = {
        s.call(b.show).with(T("x"), x[1] + x[2] * x[3]);
      },
      "x 37"},
-    {"a use count: one fragment that names a value twice is one use",
+    {"a loop up to the largest int",
      [](S& s, const B& b) {
-       const auto x = s.data<int>("x"), y = s.data<int>("y");
-       s.call(b.set).with(21).into(x).reads(x, 1);
-       s.call(b.add).with(x, x).into(y).reads(y, 1);
-       s.call(b.show).with(T("y"), y);
+       s.for_each(2147483646, 2147483647, [&](S& t, const I& i) { t.call(b.show).with(T("i"), i); });
      },
-     "y 42",
-     {},
-     0},
-    {"a use count: each fragment of a loop counts",
+     "i 2147483646; i 2147483647"},
+    {"a loop of more iterations than are unfolded at once",
      [](S& s, const B& b) {
        const auto x = s.data<int>("x");
-       s.call(b.set).with(6).into(x).reads(x, 3);
-       s.for_each(1, 3, [&](S& t, const I& i) { t.call(b.show).with(T("x"), x + i); });
+       s.call(b.set).with(0).into(x[0]);
+       s.for_each(1, 300, [&](S& t, const I& i) { t.call(b.add).with(x[i - 1], i).into(x[i]); });
+       s.call(b.show).with(T("x"), x[300]);
      },
-     "x 7; x 8; x 9",
-     {},
-     0},
-    {"a use count: a bound is a use of the loop, a condition of the if",
+     "x 45150"},
+    {"while: starts at a value of data",
      [](S& s, const B& b) {
-       const auto n = s.data<int>("n");
-       s.call(b.set).with(2).into(n).reads(n, 2);
-       s.for_each(1, n, [&](S& t, const I& i) { t.call(b.show).with(T("i"), i); });
-       s.when(n == 2, [&](S& t) { t.call(b.nothing).with(); });
-     },
-     "i 1; i 2; nothing",
-     {},
-     0},
-    {"a use count: that of a condition of while, at each index",
-     [](S& s, const B& b) {
-       const auto x = s.data<int>("x"), last = s.data<int>("last");
-       s.call(b.set).with(3).into(x[0]).reads(x[0], 2);
+       const auto first = s.data<int>("first"), last = s.data<int>("last");
        s.repeat_while(
-           last, 0, [&](const I& k) { return x[k] > 0; },
-           [&](S& t, const I& k) {
-             t.call(b.add).with(x[k], -1).into(x[k + 1]).reads(x[k + 1], 1 + (k < 2));
-           });
+           last, first, [](const I& k) { return k < 5; }, [&](S& t, const I&) { t.call(b.nothing).with(); });
+       s.call(b.set).with(3).into(first);
        s.call(b.show).with(T("last"), last);
      },
-     "last 3",
-     {},
-     1},
-    {"a use count that reads data",
+     "last 5; nothing; nothing"},
+    {"while: inside a loop each has an output of its own",
      [](S& s, const B& b) {
-       const auto x = s.data<int>("x"), n = s.data<int>("n");
-       s.call(b.set).with(2).into(n);
-       s.call(b.set).with(5).into(x).reads(x, n);
-       s.for_each(1, 2, [&](S& t, const I&) { t.call(b.show).with(T("x"), x); });
-     },
-     "x 5; x 5",
-     {},
-     1},
-    {"a use count that reads the output itself",
-     [](S& s, const B& b) {
-       const auto x = s.data<int>("x");
-       s.call(b.set).with(2).into(x).reads(x, x);
-       s.for_each(1, 2, [&](S& t, const I&) { t.call(b.show).with(T("x"), x); });
-     },
-     "x 2; x 2",
-     {},
-     0},
-    {"a use count of 0 deletes at once",
-     [](S& s, const B& b) {
-       const auto x = s.data<int>("x");
-       s.call(b.set).with(2).into(x).reads(x, 0);
-     },
-     "",
-     {},
-     0},
-    {"a use count below 0 is an error",
-     [](S& s, const B& b) {
-       const auto x = s.data<int>("x");
-       s.call(b.set).with(2).into(x).reads(x, -1);
-     },
-     "",
-     {"-1"}},
-    {"one use more than counted is an error",
-     [](S& s, const B& b) {
-       const auto x = s.data<int>("x");
-       s.call(b.set).with(2).into(x).reads(x, 1);
-       s.for_each(1, 2, [&](S& t, const I&) { t.call(b.half).with(x).into(t.data<int>("y")); });
-     },
-     "",
-     {"xhausted"}},
-    {"fewer uses than counted leave the value",
-     [](S& s, const B& b) {
-       const auto x = s.data<int>("x");
-       s.call(b.set).with(2).into(x).reads(x, 3);
-       s.call(b.show).with(T("x"), x);
-     },
-     "x 2",
-     {},
-     1},
-    {"then_delete: after the fragment has run",
-     [](S& s, const B& b) {
-       const auto x = s.data<int>("x");
-       s.call(b.set).with(2).into(x);
-       s.call(b.show).with(T("x"), x).then_delete(x);
-     },
-     "x 2",
-     {},
-     0},
-    {"without counts values stay",
-     [](S& s, const B& b) {
-       const auto x = s.data<int>("x");
-       s.for_each(1, 9, [&](S& t, const I& i) { t.call(b.set).with(i).into(x[i]); });
-     },
-     "",
-     {},
-     9},
-    {"on: any int is a rank, negative ones too",
-     [](S& s, const B& b) {
-       s.for_each(-8, 8, [&](S& t, const I& i) {
-         t.call(b.nothing).with().on(i);
-         t.when(i == 8, [&](S& u) { u.call(b.show).with(T("i"), i).on(0 - i); });
+       const auto last = s.data<int>("last");
+       s.for_each(0, 2, [&](S& t, const I& i) {
+         t.repeat_while(
+             last[i], 0, [&](const I& k) { return k < i; },
+             [&](S& u, const I& k) { u.call(b.show).with(T("ik"), i * 10 + k); });
+         t.call(b.show).with(T("last"), last[i]);
        });
      },
-     "i 8; " +
-         [] {
-           std::string all = "nothing";
-           for (int i = 0; i < 16; ++i) all += "; nothing";
-           return all;
-         }()},
-    {"on: a rank that is read from data",
+     "ik 10; ik 20; ik 21; last 0; last 1; last 2"},
+    {"data of an if are new in it, and may have an outer name",
      [](S& s, const B& b) {
        const auto x = s.data<int>("x");
-       s.call(b.show).with(T("x"), x).on(x);
-       s.call(b.set).with(5).into(x);
-     },
-     "x 5"},
-    {"stealable bodies, and loops that unfold elsewhere",
-     [](S& s, const B& b) {
-       const auto x = s.data<int>("x");
-       s.for_each(1, 40,
-                  [&](S& t, const I& i) {
-                    t.call(b.add).with(x[i - 1], i).into(x[i]).on(0).stealable().reads(x[i], 1);
-                  })
-           .on(1)
-           .stealable();
-       s.call(b.set).with(0).into(x[0]).reads(x[0], 1);
-       s.call(b.show).with(T("x"), x[40]);
-     },
-     "x 820",
-     {},
-     0},
-    {"a sum of reals in a fixed order",
-     [](S& s, const B& b) {
-       const auto x = s.data<double>("x"), sum = s.data<double>("sum");
-       s.call(b.setr).with(0.0).into(sum[0]);
-       s.for_each(1, 100, [&](S& t, const I& i) {
-         t.call(b.setr).with(1.0 / (i * 3)).into(x[i]);
-         t.call(b.sum).with(sum[i - 1], x[i]).into(sum[i]);
+       s.call(b.set).with(1).into(x);
+       s.when(x == 1, [&](S& t) {
+         const auto inner = t.data<int>("x");
+         t.call(b.set).with(2).into(inner);
+         t.call(b.show).with(T("in"), inner);
        });
-       s.call(b.showr).with(T("sum"), sum[100]);
+       s.call(b.show).with(T("out"), x);
      },
-     [] {
-       double sum = 0;
-       for (int i = 1; i <= 100; ++i) sum += 1.0 / (i * 3);
-       return fmt::format("sum {}", sum);
-     }()},
-    {"a name that nobody writes",
+     "in 2; out 1"},
+    {"an int as an argument of a real",
      [](S& s, const B& b) {
-       const auto x = s.data<int>("x");
-       s.for_each(0, 2, [&](S& t, const I& i) { t.call(b.set).with(i).into(x[i]); });
-       s.call(b.show).with(T("x"), x[3]);
+       const auto i = s.data<int>("i");
+       const auto x = s.data<double>("x");
+       s.call(b.set).with(3).into(i);
+       s.call(b.setr).with(i * 1.0).into(x);
+       s.call(b.showr).with(T("x"), x / 2);
      },
-     "",
-     {"Nobody writes x[3]"}},
-    {"a cycle",
-     [](S& s, const B& b) {
-       const auto x = s.data<int>("x");
-       s.for_each(0, 3, [&](S& t, const I& i) { t.call(b.half).with(x[(i + 3) % 4]).into(x[i]).on(i); });
-     },
-     "",
-     {"cycle"}},
-    {"a name that is written twice",
-     [](S& s, const B& b) {
-       const auto x = s.data<int>("x");
-       s.call(b.set).with(1).into(x[0]);
-       s.call(b.set).with(1).into(x[0]);
-     },
-     "",
-     {"x[0] is written twice"}},
-    {"an exception of a body, beside what does not depend on it",
-     [](S& s, const B& b) {
-       const auto x = s.data<int>("x");
-       s.call(b.fails).with(1).into(x);
-       s.call(b.show).with(T("x"), x);
-       s.call(b.nothing).with();
-     },
-     "nothing",
-     {"no luck"}},
-    {"a division by zero",
-     [](S& s, const B& b) {
-       const auto x = s.data<int>("x");
-       s.call(b.set).with(0).into(x);
-       s.call(b.show).with(T("x"), 1 / x);
-     },
-     "",
-     {"zero"}}};
+     "x 1.5"}};
 
-}  // namespace described
-
-}  // namespace tailrace::test
+}  // namespace tailrace::test::described

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The meaning of programs that are described in C++, sentence by sentence, on one thread and on ranks that
 // are threads.
-#include "described_programs.hpp"
+#include "described_lifetimes.hpp"
 
 #include <doctest/doctest.h>
 
@@ -19,7 +19,7 @@ fragments::Bodies bodies_of(const fragments::Program& program) {
 }  // namespace
 
 TEST_CASE("described: each sentence on one thread") {
-  for (const auto& row : described::programs) {
+  for (const auto& row : described::all()) {
     CAPTURE(row.what);
     Printed printed;
     const auto program = row.program(printed);
@@ -36,7 +36,7 @@ TEST_CASE("described: each sentence on one thread") {
 }
 
 TEST_CASE("described: each sentence on ranks with 1, 2 and 4 workers, balanced or not, as on one thread") {
-  for (const auto& row : described::programs)
+  for (const auto& row : described::all())
     for (const int ranks : {1, 2, 3, 4, 7})
       for (const int workers : {1, 2, 4})
         for (const std::string balance : {"off", "auto"}) {
