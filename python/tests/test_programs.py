@@ -44,6 +44,12 @@ def test_unknown_simulation_names_the_known(directories):
     assert raised.value.exit_code == 2
 
 
+def test_what_a_simulation_needs_that_was_not_built(directories):
+    put(directories[0], "tailrace-rehearse")
+    with pytest.raises(CommandError, match="heat:S: tailrace-heat was not built: it needs p4est for the MPI"):
+        programs.simulation_program("heat", "heat:S")
+
+
 def test_no_programs_at_all(directories):
     with pytest.raises(CommandError, match="TAILRACE_BIN_DIR"):
         programs.simulation_program("weather", "a.toml")
