@@ -73,7 +73,7 @@ const std::vector<Release> releases = {
     {"no reader can remain: of main's own",
      "sub main() { df x, y, z; block(1000, x) @ { locator_cyclic: 1; }; copy(x, y) @ { locator_cyclic: 2; }; "
      "copy(x, z); nothing() @ { request y, z; locator_cyclic: 1; }; }"},
-    {"the end of the program: what has no other end is left, and told",
+    {"the end of the program: what has no other end is left, and reported",
      "sub main() { df x; for i=0..20 block(1000, x[i])" + everywhere + "}", 21, 21000},
     {"the end of the program: what is left has copies",
      "sub main() { df x; block(1000, x[0]) @ { locator_cyclic: 1; }; } @ { locator_replicating x => all; }",
