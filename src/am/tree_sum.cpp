@@ -75,10 +75,13 @@ void Termination::look_at_sum() {
 }
 
 bool Termination::reached(bool passive, std::int64_t held, std::int64_t noted) {
+  // A sum of one rank is complete at once: who waits for a message then would wait in vain. With several
+  // ranks the caller has a turn between two sums, so that what it does without a message, such as to ask
+  // others for work, is in the second.
+  const int most = endpoint_->size() == 1 ? 2 : 1;
   for (int sums = 0;; ++sums) {
     look_at_sum();
-    // A sum of one rank is complete at once: who waits for a message then would wait in vain.
-    if (reached_ || !passive || under_way_ || sums == 2) return reached_;
+    if (reached_ || !passive || under_way_ || sums == most) return reached_;
     under_way_ = true;
     ++waves_;
     endpoint_->sums().start({endpoint_->messages_sent(), endpoint_->messages_handled(), held, noted});

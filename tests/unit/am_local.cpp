@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <doctest/doctest.h>
 
+#include <utility>
+
 #include "am/launch.hpp"
 #include "am/slot_table.hpp"
 #include "am_conformance.hpp"
@@ -189,6 +191,26 @@ TEST_CASE("the end is never found before the last message, however late it is") 
                             .slow_looks = 15};
     am::launch_local(local(1 + static_cast<int>(seed % 5), faults),
                      [&](am::Endpoint& e) { test::Avalanche(e, seed).run(); });
+  }
+}
+
+TEST_CASE("who is passive has a turn between two sums: what it asks for then comes before the end") {
+  for (std::uint64_t seed = 0; seed < 60; ++seed) {
+    const am::Faults faults{.seed = seed, .delayed = 0.5, .max_looks = 20};
+    am::launch_local(local(2 + static_cast<int>(seed % 2), faults), [](am::Endpoint& endpoint) {
+      bool over = false, has_asked = false;
+      endpoint.set_handler(0, am::Lane::data, [&](am::Message&) { endpoint.send(0, 1, {}); });
+      endpoint.set_handler(1, am::Lane::data, [&](am::Message&) { CHECK_FALSE(over); });
+      am::Termination termination(endpoint);
+      if (endpoint.rank() == 0)  // what the others contribute is there before its own
+        for (int looks = 0; looks < 100; ++looks) endpoint.wait(1e-4);
+      while (!termination.reached(true)) {
+        if (endpoint.rank() == 0 && !std::exchange(has_asked, true)) endpoint.send(1, 0, {});
+        endpoint.wait(1e-2);
+      }
+      over = true;
+      endpoint.close();
+    });
   }
 }
 
