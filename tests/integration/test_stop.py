@@ -4,6 +4,7 @@
 import contextlib
 import os
 import signal
+import time
 from pathlib import Path
 
 import h5py
@@ -16,6 +17,8 @@ from matrix import each_value
 from test_faults import write_case
 
 SLOW = ["--pace", "latency=20ms"]
+LAUNCHER_WAITS_S = 1.0
+"""Between Open MPI's SIGTERM to the ranks and its SIGKILL."""
 
 
 @pytest.fixture
@@ -98,12 +101,14 @@ def test_signal_to_every_process(case, clean, tmp_path):
         pytest.skip("Hydra passes SIGTERM on, and ends the job at the second one")
     run_dir = tmp_path / "run"
     words = ["run", case, "--out", run_dir, "-n", "2", "--no-report", "--write", "blocking"]
-    job = jobs.Job([*words, "--pace", "latency=400ms"], command=jobs.TAILRACE)
+    job = jobs.Job([*words, "--pace", "latency=50ms"], command=jobs.TAILRACE)
     wait_for_steps(job, run_dir, 1)
+    asked = time.monotonic()
     for pid in job.processes():
         with contextlib.suppress(ProcessLookupError):
             os.kill(pid, signal.SIGTERM)
     ended = job.wait()
+    assert time.monotonic() - asked > LAUNCHER_WAITS_S, "nothing here takes longer than the launcher waits"
     assert ended.status == 4, ended
     reported = assert_stopped(run_dir, clean(2), "")
     assert [path.name for path in (run_dir / "checkpoints").iterdir()] == [f"step-{reported:012d}"]
