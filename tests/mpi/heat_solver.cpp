@@ -118,11 +118,11 @@ MPI_CASE("full: class S has the same bits with every transport, reversed double 
   check_transports(comm, Owners::reversed_double_block);
 }
 
-MPI_CASE("full: class W verifies, with the same bits on any number of ranks", ranks{1, 2, 5}) {
+MPI_CASE("class W verifies, with the same bits on any number of ranks", ranks{1, 2, 5}) {
   check_class(comm, "W", class_w, 52495, Owners::touching);
 }
 
-MPI_CASE("full: class A verifies on two ranks", ranks{2}) {
+MPI_CASE("class A verifies on two ranks", ranks{2}) {
   check_class(comm, "A", class_a, 395945, Owners::touching);
 }
 
