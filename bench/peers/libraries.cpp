@@ -3,7 +3,8 @@
 
 namespace tailrace::bench {
 
-std::vector<Library> libraries(mpi::CommView comm, const IndexLoad& load, int components) {
+std::vector<Library> libraries([[maybe_unused]] mpi::CommView comm, [[maybe_unused]] const IndexLoad& load,
+                               [[maybe_unused]] int components) {
   std::vector<Library> all;
 #ifdef TAILRACE_PEER_PETSC
   all.push_back(petsc_library(comm, load, components));
