@@ -124,13 +124,16 @@ class Probe : public Blocking {
 /// is free.
 class PutFlush : public Endpoint {
  public:
-  PutFlush(MPI_Comm comm, std::size_t largest)
-      : comm_(comm), peer_(peer_of(comm)), slot_bytes_((largest + sizeof(Head) + 63) / 64 * 64) {
-    MPI_Win_allocate(static_cast<MPI_Aint>(64 + slots * slot_bytes_), 1, MPI_INFO_NULL, comm, &memory_,
-                     &window_);
-    std::memset(memory_, 0, 64 + slots * slot_bytes_);
+  /// Null without windows between these ranks.
+  static std::unique_ptr<Endpoint> make(MPI_Comm comm, std::size_t largest) {
+    const std::size_t slot_bytes = (largest + sizeof(Head) + 63) / 64 * 64, bytes = 64 + slots * slot_bytes;
+    std::byte* memory = nullptr;
+    const MPI_Win window = allocate_window(comm, bytes, memory);
+    if (window == MPI_WIN_NULL) return nullptr;
+    std::memset(memory, 0, bytes);
     MPI_Barrier(comm);
-    MPI_Win_lock_all(0, window_);
+    MPI_Win_lock_all(0, window);
+    return std::unique_ptr<Endpoint>(new PutFlush(comm, slot_bytes, memory, window));
   }
   ~PutFlush() override {
     MPI_Win_unlock_all(window_);
@@ -162,6 +165,8 @@ class PutFlush : public Endpoint {
   };
   static constexpr std::uint64_t slots = 8;
 
+  PutFlush(MPI_Comm comm, std::size_t slot_bytes, std::byte* memory, MPI_Win window)
+      : comm_(comm), peer_(peer_of(comm)), slot_bytes_(slot_bytes), memory_(memory), window_(window) {}
   std::size_t place(std::uint64_t number) const { return 64 + number % slots * slot_bytes_; }
   std::uint64_t read(std::size_t at) const {
     return std::atomic_ref(*reinterpret_cast<std::uint64_t*>(memory_ + at)).load(std::memory_order_acquire);
@@ -190,8 +195,8 @@ class PutFlush : public Endpoint {
   MPI_Comm comm_;
   int peer_;
   std::size_t slot_bytes_;
-  std::byte* memory_ = nullptr;
-  MPI_Win window_ = MPI_WIN_NULL;
+  std::byte* memory_;
+  MPI_Win window_;
   std::uint64_t sent_ = 0, received_ = 0;
   bool holds_ = false;
 };
@@ -203,12 +208,32 @@ std::unique_ptr<Endpoint> make(MPI_Comm comm, std::size_t largest) {
 
 }  // namespace
 
+MPI_Win allocate_window(MPI_Comm comm, std::size_t bytes, std::byte*& memory) {
+  MPI_Win window = MPI_WIN_NULL;
+  void* base = nullptr;
+  MPI_Errhandler before;
+  MPI_Comm_get_errhandler(comm, &before);
+  MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
+  const int code = MPI_Win_allocate(static_cast<MPI_Aint>(bytes), 1, MPI_INFO_NULL, comm,
+                                    static_cast<void*>(&base), &window);
+  MPI_Comm_set_errhandler(comm, before);
+  MPI_Errhandler_free(&before);
+  int made = code == MPI_SUCCESS;
+  MPI_Allreduce(MPI_IN_PLACE, &made, 1, MPI_INT, MPI_MIN, comm);
+  memory = static_cast<std::byte*>(base);
+  return made != 0 ? window : MPI_WIN_NULL;
+}
+
 const std::vector<Adapter>& adapters() {
-  static const std::vector<Adapter> all{
-      {"mpi-blocking", make<Blocking>},     {"mpi-nonblocking", make<NonBlocking>, any_number},
-      {"mpi-persistent", make<Persistent>}, {"mpi-probe", make<Probe>},
-      {"mpi-put-flush", make<PutFlush>, 8}, {"node-memory", node_memory, 8},
-      {"am", active_messages, any_number},  {"am-aggregated", active_messages_together, any_number}};
+  static const std::vector<Adapter> all{{"mpi-blocking", make<Blocking>},
+                                        {"mpi-nonblocking", make<NonBlocking>, any_number},
+                                        {"mpi-persistent", make<Persistent>},
+                                        {"mpi-probe", make<Probe>},
+                                        {"mpi-put-flush", PutFlush::make, 8},
+                                        {"node-memory", node_memory, 8},
+                                        {"heap", heap_messages, 8},
+                                        {"am", active_messages, any_number},
+                                        {"am-aggregated", active_messages_together, any_number}};
   return all;
 }
 

@@ -13,6 +13,7 @@ from tailrace_bench.fragments_command import fragments
 from tailrace_bench.heat_command import heat, study_heat
 from tailrace_bench.language_command import language
 from tailrace_bench.molecules_case import FLUIDS
+from tailrace_bench.network_command import network
 from tailrace_bench.poisson_command import poisson
 from tailrace_bench.start_command import start
 
@@ -458,31 +459,6 @@ def report_study(found: dict[str, Any], html: Path, json: Path | None) -> None:
     study_page.write_page(found, html)
     study_page.print_document(found, wide_console())
     typer.echo(f"page: {html}")
-
-
-def network(
-    size: Annotated[
-        list[int] | None,
-        typer.Option(metavar="BYTES", min=0, max=1 << 30, help="Of a message (default: 10 from 0 to 4 MiB)."),
-    ] = None,
-    windows: Annotated[int, typer.Option(metavar="N", min=6, help="Windows of each size.")] = 50,
-    messages: Annotated[int, typer.Option(metavar="N", min=2, help="Messages of a window.")] = 64,
-    peer: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="netpipe|NAME=COMMAND", help="Beside it: NetPIPE, or what prints bytes and microseconds."
-        ),
-    ] = None,
-    json: JsonFile = None,
-) -> None:
-    """Messages between two ranks of this machine through each adapter: one way, both ways, in windows; what a
-    layer costs over MPI, latency and bandwidth by range of sizes.
-    """
-    from tailrace_bench import network as benchmark
-
-    sizes = tuple(size or (0, 1, 8, 64, 512, 4096, 1 << 15, 1 << 18, 1 << 20, 1 << 22))
-    request = benchmark.Request(sizes, windows, messages, tuple(peer or ()))
-    publish(lambda: benchmark.measure(request), benchmark.print_document, json)
 
 
 def benchmarks() -> typer.Typer:

@@ -1,83 +1,217 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Messages between two ranks through every adapter of the native part, and what each costs over blocking
-MPI.
+"""Messages between ranks through every adapter of the native part: each MPI and each place of the ranks by
+itself, in turns.
 """
 
 import json
-from dataclasses import asdict, dataclass
-from statistics import fmean
+from collections.abc import Iterable
+from contextlib import ExitStack
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
 from typing import Any
 
-from rich.console import Console
-
-from tailrace.bench.document import make_document, make_table, say, with_interval
-from tailrace.bench.host import Watch, watch_text
-from tailrace.bench.programs import Runner, native_program, on_ranks
-from tailrace.bench.stats import Spread, from_dict, ratios, spread
+from tailrace.bench.document import make_document, say
+from tailrace.bench.host import Watch
+from tailrace.bench.programs import Runner, native_program
+from tailrace.console import CommandError
 from tailrace.programs import launch_info
-from tailrace.units import bytes_text, significant
-from tailrace_bench.network_fit import fit
 from tailrace_bench.network_peers import NETPIPE_NAME, check_peers, netpipe, peer
+from tailrace_bench.network_place import (
+    PROGRAM,
+    Place,
+    check_hosts,
+    programs_of,
+    reason_against_links,
+    start_words,
+)
+from tailrace_bench.network_rows import (
+    BASE,
+    PING_PONG,
+    collective_rows,
+    effective_bandwidth,
+    group_rows,
+    level_rows,
+    loggp,
+    make_rows,
+    matrix_rows,
+    overlap_row,
+    protocol_of,
+    rates,
+)
 
-PROGRAM = "tailrace-bench-network"
-RANKS = 2
-BASE = "mpi-blocking"
-PING_PONG, STREAMING = "ping-pong", "streaming"
-PING_PING, BOTH_WAYS = "ping-ping", "both-ways"
-TESTS = (PING_PONG, STREAMING, PING_PING, BOTH_WAYS)
-# What others are compared with; where both sides send before they receive, blocking sends cannot.
-BASES = {PING_PONG: BASE, STREAMING: BASE, PING_PING: "mpi-nonblocking", BOTH_WAYS: "mpi-nonblocking"}
-# Messages one after another in a repetition: of both ways, one of each direction at a time.
-_PER_REPETITION = {PING_PONG: 2, STREAMING: 1, PING_PING: 1, BOTH_WAYS: 2}
-# A distribution with a longer tail says nothing of what the layer costs.
-UNSTEADY = 10.0
+PAIR, OVERLAP, PROTOCOL, GROUP, MATRIX, LEVELS = "pair", "overlap", "protocol", "group", "matrix", "levels"
+TESTS = (PAIR, OVERLAP, PROTOCOL, GROUP, MATRIX, LEVELS)
+USUAL_TESTS = (PAIR, OVERLAP, PROTOCOL)
+OF_ALL_RANKS = (GROUP, MATRIX)
+THREAD_LEVELS = ("single", "funnelled", "serialized", "multiple")
+# Tests of all ranks are many, and more ranks than cores are slow.
+GROUP_SIZES, GROUP_SHARE = (8, 4096, 65536), 5
+LEVEL_SIZES, LEVEL_ROUNDS = (8,), 6
+# Of several MPIs or places each is measured in so many parts, so that all have the same moments.
+PARTS = 2
 
 
 @dataclass(frozen=True)
 class Request:
-    """What to measure. `messages`: at most so many in a window; large ones are fewer."""
+    """What to measure. `messages`: at most so many in a window; large ones are fewer. `ranks`: of the tests
+    of all ranks. `mpis`: builds by the name of their MPI, or directories of programs; none: this build.
+    """
 
     sizes: tuple[int, ...]
     windows: int
     messages: int
     peers: tuple[str, ...] = ()
+    tests: tuple[str, ...] = (PAIR,)
+    ranks: int = 2
+    cycled: bool = False
+    touched: bool = False
+    mpis: tuple[str, ...] = ()
+    delays_us: tuple[float, ...] = ()
+    hosts: tuple[str, ...] = ()
+
+
+@dataclass
+class Setup:
+    """One MPI with its ranks at one place, and what was measured there."""
+
+    program: Path
+    place: Place
+    found: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
+    version: str = ""
+
+    @property
+    def name(self) -> str:
+        return f"{launch_info(self.program).implementation}, {self.place.name}"
 
 
 def measure(request: Request) -> dict[str, Any]:
     check_peers(request.peers)
+    if request.peers and PAIR not in request.tests:
+        name = request.peers[0]
+        raise CommandError(f"--peer {name}: there is no ping-pong to compare with. Fix: add --test {PAIR}")
+    check_hosts(request.hosts)
     watch, runner = Watch(), Runner()
-    words = ["--windows", str(request.windows), "--messages", str(request.messages)]
-    words += ["--sizes", *map(str, request.sizes)]
-    say(f"{request.windows} windows of {len(request.sizes)} sizes")
-    finished = runner.run(on_ranks(native_program(PROGRAM), RANKS, 1, words))
-    rows = make_rows(json.loads(finished.output)["rows"])
+    skipped = reason_against_links() if request.delays_us else None
+    setups = make_setups(request, skipped is None)
+    for setup in setups:
+        if PROTOCOL in request.tests:
+            run(runner, setup, request, PROTOCOL, ())
+    for test in TESTS:
+        if test in request.tests and test != PROTOCOL:
+            run_in_turns(runner, setups, request, test)
+    first = results(setups[0])
     document = make_document("network", asdict(request), watch, runner.commands)
     return document | {
-        "rows": rows,
-        "rates": rates(rows),
-        "loggp": loggp(rows),
-        "peers": peer_rows(request, runner, rows),
+        "setups": [results(setup) for setup in setups],
+        "rates": rates(first["rows"]),
+        "peers": peer_rows(request, runner, setups[0].program, first["rows"]),
+        "skipped": f"links with a delay: {skipped}" if skipped else "",
     }
 
 
-def loggp(rows: list[dict[str, Any]]) -> dict[str, Any]:
-    """Of each adapter, from ping-pong and streaming: ranges with latency and time per byte, and the gap
-    between small messages.
-    """
-    found = {}
-    for adapter in dict.fromkeys(row["adapter"] for row in rows):
-        of = {
-            test: [row for row in rows if (row["test"], row["adapter"]) == (test, adapter)]
-            for test in (PING_PONG, STREAMING)
-        }
-        sizes = [row["size"] for row in of[PING_PONG]]
-        ranges = fit(sizes, [row["message_s"]["median"] for row in of[PING_PONG]])
-        gap = min((row["message_s"]["median"] for row in of[STREAMING]), default=None)
-        found[adapter] = {"gap_s": gap, "ranges": [one.as_dict() for one in ranges]}
-    return found
+def make_setups(request: Request, links: bool) -> list[Setup]:
+    programs = [programs_of(mpi) for mpi in request.mpis] or [native_program(PROGRAM)]
+    places = [Place(), *(Place(delay_us=delay) for delay in request.delays_us if links)]
+    if request.hosts:
+        places.append(Place(hosts=request.hosts))
+    return [Setup(program, place) for program in programs for place in places]
 
 
-def peer_rows(request: Request, runner: Runner, rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def run_in_turns(runner: Runner, setups: list[Setup], request: Request, test: str) -> None:
+    """In parts, the order turned round each time, if there are several setups."""
+    parts = PARTS if len(setups) > 1 else 1
+    for part in range(parts):
+        for setup in setups if part % 2 == 0 else reversed(setups):
+            if test in OF_ALL_RANKS and not setup.place.one_machine:
+                continue
+            windows = max(1, request.windows // (parts * (GROUP_SHARE if test in OF_ALL_RANKS else 1)))
+            say(f"{test}: {setup.name}, {windows} windows")
+            run(runner, setup, request, test, ("--windows", str(windows)))
+
+
+def run(runner: Runner, setup: Setup, request: Request, test: str, words: Iterable[str]) -> None:
+    """Adds rows to what was found; samples of the same row are put together."""
+    if test == LEVELS:
+        run_levels(runner, setup, request, [*words, "--tests", PAIR])
+        return
+    sizes = GROUP_SIZES if test in OF_ALL_RANKS else with_switches(request.sizes, setup)
+    if test != PROTOCOL:
+        words = [*words, *sizes_words(sizes), *message_words(request)]
+    ranks = request.ranks if test in OF_ALL_RANKS else 2
+    add_rows(setup.found.setdefault(test, []), start(runner, setup, ranks, ["--tests", test, *words]))
+
+
+def run_levels(runner: Runner, setup: Setup, request: Request, words: list[str]) -> None:
+    """A level of thread support is that of a whole process, so levels take turns by processes."""
+    words = [*words, *sizes_words(LEVEL_SIZES), *message_words(request)]
+    for _ in range(LEVEL_ROUNDS):
+        for level in THREAD_LEVELS:
+            more = start(runner, setup, 2, [*words, "--threads", level])
+            add_rows(setup.found.setdefault(LEVELS, []), [row | {"level": level} for row in more])
+
+
+def start(runner: Runner, setup: Setup, ranks: int, words: list[str]) -> list[dict[str, Any]]:
+    with ExitStack() as stack:
+        command = stack.enter_context(start_words(setup.program, ranks, setup.place))
+        answer = json.loads(runner.run([*command, *words]).output)
+    setup.version = answer["mpi"]
+    return answer["rows"]
+
+
+def sizes_words(sizes: Iterable[int]) -> list[str]:
+    return ["--sizes", *map(str, sizes)]
+
+
+def message_words(request: Request) -> list[str]:
+    flags = [f"--{name}" for name in ("cycled", "touched") if getattr(request, name)]
+    return ["--messages", str(request.messages), *flags]
+
+
+def with_switches(sizes: tuple[int, ...], setup: Setup) -> list[int]:
+    """The sizes, and both sides of where this MPI changes its protocol, if that is within them."""
+    eager = protocol_of(setup.found.get(PROTOCOL, [])).get("eager_bytes")
+    between = [eager, eager + 1] if eager is not None and 0 <= eager < max(sizes) else []
+    return sorted({*sizes, *between})
+
+
+def add_rows(rows: list[dict[str, Any]], more: list[dict[str, Any]]) -> None:
+    known = {identity(row): row for row in rows}
+    for row in more:
+        if (old := known.get(identity(row))) is None:
+            rows.append(row)
+            continue
+        for name, value in row.items():
+            if isinstance(value, list):
+                old[name] = old[name] + value
+
+
+def identity(row: dict[str, Any]) -> tuple[Any, ...]:
+    return tuple(row.get(key) for key in ("test", "adapter", "size", "ranks", "a", "b", "level"))
+
+
+def results(setup: Setup) -> dict[str, Any]:
+    found = setup.found
+    rows = make_rows(found.get(PAIR, []))
+    group = found.get(GROUP, [])
+    return {
+        "name": setup.name,
+        "mpi": setup.version,
+        "place": asdict(setup.place),
+        "rows": rows,
+        "loggp": loggp(rows),
+        "overlap": [overlap_row(row) for row in found.get(OVERLAP, [])],
+        "protocol": protocol_of(found.get(PROTOCOL, [])),
+        "group": group_rows(group),
+        "effective_bandwidth": effective_bandwidth(group),
+        "collectives": collective_rows(group),
+        "matrix": matrix_rows(found.get(MATRIX, [])),
+        "levels": level_rows(found.get(LEVELS, [])),
+    }
+
+
+def peer_rows(
+    request: Request, runner: Runner, program: Path, rows: list[dict[str, Any]]
+) -> list[dict[str, Any]]:
     """Ping-pong of other programs beside ours of blocking MPI, at the sizes that both have."""
     ours = {
         row["size"]: row["message_s"]["median"]
@@ -87,131 +221,14 @@ def peer_rows(request: Request, runner: Runner, rows: list[dict[str, Any]]) -> l
     found = []
     for text in request.peers:
         if text == NETPIPE_NAME:
-            mpi = launch_info(native_program(PROGRAM)).implementation
+            mpi = launch_info(program).implementation
             name, times = text, netpipe(runner, mpi, list(ours), request.messages * 10)
         else:
             name, times = peer(runner, text)
         found += [
-            {
-                "peer": name,
-                "size": size,
-                "peer_s": times[size],
-                "ours_s": ours[size],
-                "ratio": ours[size] / times[size],
-            }
+            {"peer": name, "size": size, "peer_s": times[size], "ours_s": ours[size],
+             "ratio": ours[size] / times[size]}
             for size in ours
             if size in times
-        ]
+        ]  # fmt: skip
     return found
-
-
-def make_rows(measured: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Seconds of a message: half of a round trip, or a window divided by its messages."""
-    per_message = {
-        (one["test"], one["size"], one["adapter"]): [
-            s / (one["messages"] * _PER_REPETITION[one["test"]]) for s in one["seconds"]
-        ]
-        for one in measured
-    }
-    return [
-        make_row(test, size, adapter, samples, per_message[test, size, BASES[test]])
-        for (test, size, adapter), samples in per_message.items()
-    ]
-
-
-def make_row(test: str, size: int, adapter: str, samples: list[float], base: list[float]) -> dict[str, Any]:
-    """A row of the document. The overhead over the base is of the same windows, as ratio and as
-    difference.
-    """
-    found, p99 = spread(samples), percentile(samples, 0.99)
-    rate = 1.0 / found.median
-    return {
-        "test": test,
-        "size": size,
-        "adapter": adapter,
-        "message_s": found.as_dict(),
-        "min_s": min(samples),
-        "p99_s": p99,
-        "mean_s": fmean(samples),
-        "messages_s": rate,
-        "bytes_s": size * rate,
-        "over_base": ratios(samples, base).as_dict(),
-        "overhead_s": spread([a - b for a, b in zip(samples, base, strict=True)]).as_dict(),
-        "steady": p99 <= UNSTEADY * found.median,
-    }
-
-
-def percentile(samples: list[float], share: float) -> float:
-    """The smallest sample that at least this share of all is not larger than."""
-    ordered = sorted(samples)
-    return ordered[max(0, -int(-share * len(ordered) // 1) - 1)]
-
-
-def rates(rows: list[dict[str, Any]]) -> list[list[float]]:
-    """Messages per second of each size, for shares of time in tables of messages."""
-    return [
-        [row["size"], row["messages_s"]] for row in rows if (row["test"], row["adapter"]) == (STREAMING, BASE)
-    ]
-
-
-def microseconds(value: float) -> str:
-    return significant(1e6 * value)
-
-
-def ratio_text(row: dict[str, Any]) -> str:
-    """No verdict where the times have a long tail."""
-    if row["adapter"] == BASES[row["test"]]:
-        return ""
-    found: Spread = from_dict(row["over_base"])
-    return with_interval(found, digits=2) if row["steady"] else "unsteady: p99 > 10 medians"
-
-
-def print_document(document: dict[str, Any], console: Console) -> None:
-    for test in TESTS:
-        table = make_table(
-            f"{test}, µs per message",
-            "size",
-            "adapter",
-            "min",
-            "median",
-            "p99",
-            "mean",
-            "per s",
-            f"over {BASES[test]}",
-        )
-        table.columns[1].justify = "left"
-        for row in document["rows"]:
-            if row["test"] == test:
-                times = (row["min_s"], row["message_s"]["median"], row["p99_s"], row["mean_s"])
-                size = bytes_text(row["size"])
-                volume = f"{bytes_text(row['bytes_s'])}/s" if row["size"] else ""
-                table.add_row(size, row["adapter"], *map(microseconds, times), volume, ratio_text(row))
-        console.print(table)
-        console.print()
-    print_loggp(document["loggp"], console)
-    print_peers(document["peers"], console)
-    console.print(watch_text(document["conditions"]))
-
-
-def print_loggp(found: dict[str, Any], console: Console) -> None:
-    table = make_table("LogGP: t(s) = L + G s", "adapter", "gap, µs", "bytes from", "to", "L, µs", "1/G")
-    for adapter, one in found.items():
-        for number, part in enumerate(one["ranges"]):
-            rate = f"{bytes_text(part['bytes_s'])}/s" if part["bytes_s"] else "-"
-            first = (adapter, microseconds(one["gap_s"])) if number == 0 and one["gap_s"] else ("", "")
-            table.add_row(
-                *first, str(part["first"]), str(part["last"]), microseconds(part["latency_s"]), rate
-            )
-    console.print(table)
-    console.print()
-
-
-def print_peers(rows: list[dict[str, Any]], console: Console) -> None:
-    if not rows:
-        return
-    table = make_table("ping-pong beside others, µs", "peer", "size", "peer", f"our {BASE}", "ours over peer")
-    for row in rows:
-        times = (microseconds(row["peer_s"]), microseconds(row["ours_s"]))
-        table.add_row(row["peer"], bytes_text(row["size"]), *times, f"{row['ratio']:.2f}")
-    console.print(table)
-    console.print()

@@ -42,6 +42,7 @@ def measure(request: Request) -> dict[str, Any]:
         small = heat.measure_ways(SMALL_CLASS, [Way(1, 1)], None, request.pairs, directory, runner)
     say("messages between two ranks")
     messages = network.measure(network.Request(SIZES, WINDOWS, MESSAGES))
+    loggp = messages["setups"][0]["loggp"][ADAPTER]
     counts = heat_counts.inspect(COUNTED_CLASS, request.ranks, runner)
     settings = asdict(request) | {"directory": str(request.directory or "")}
     document = make_document("study heat", settings, watch, runner.commands + messages["commands"])
@@ -54,9 +55,9 @@ def measure(request: Request) -> dict[str, Any]:
         "accesses": accesses,
         "ways": ways,
         "counts": counts,
-        "loggp": messages["loggp"][ADAPTER],
+        "loggp": loggp,
         "element_costs": element_costs,
-        "model": model_rows(counts, element_costs, messages["loggp"][ADAPTER]),
+        "model": model_rows(counts, element_costs, loggp),
     }
 
 

@@ -14,52 +14,153 @@ from native import needs
 from tailrace.bench.programs import native_program, on_ranks
 from tailrace.launch import root_permission
 from tailrace.profile import read_rates
-from tailrace_bench.network import (
+from tailrace_bench.network_fit import fit
+from tailrace_bench.network_peers import read_latencies, read_netpipe
+from tailrace_bench.network_place import PROGRAM, Place, reason_against_links, start_words
+from tailrace_bench.network_rows import (
     BASE,
     BOTH_WAYS,
     PING_PING,
     PING_PONG,
-    PROGRAM,
     STREAMING,
+    effective_bandwidth,
     make_rows,
+    overlap_row,
     percentile,
-    ratio_text,
+    protocol_of,
 )
-from tailrace_bench.network_fit import fit
-from tailrace_bench.network_peers import read_latencies, read_netpipe
+from tailrace_bench.network_tables import ratio_text
 
 ADAPTERS = {
-    "mpi-blocking", "mpi-nonblocking", "mpi-persistent", "mpi-probe", "mpi-put-flush", "node-memory", "am",
-    "am-aggregated",
+    "mpi-blocking", "mpi-nonblocking", "mpi-persistent", "mpi-probe", "mpi-put-flush", "node-memory", "heap",
+    "am", "am-aggregated",
 }  # fmt: skip
 AHEAD = {"mpi-nonblocking", "am", "am-aggregated"}  # both sides may send any number before they receive
-ONE_AHEAD = AHEAD | {"mpi-put-flush", "node-memory"}
+ONE_AHEAD = AHEAD | {"mpi-put-flush", "node-memory", "heap"}
 BY_TEST = {PING_PONG: ADAPTERS, STREAMING: ADAPTERS, PING_PING: ONE_AHEAD, BOTH_WAYS: AHEAD}
+
+
+def run_native(*words: object, ranks: int = 2) -> list[dict]:
+    return rows_of(on_ranks(native_program(PROGRAM), ranks, 1, list(map(str, words))))
+
+
+def rows_of(command: list[str]) -> list[dict]:
+    environment = os.environ | root_permission()
+    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=300, env=environment)
+    return json.loads(done.stdout)["rows"]
 
 
 @needs(PROGRAM)
 def test_every_adapter_keeps_order_sizes_and_contents():
-    command = on_ranks(native_program(PROGRAM), 2, 1, ["--check"])
-    environment = os.environ | root_permission()
-    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=300, env=environment)
-    rows = json.loads(done.stdout)["rows"]
+    rows = run_native("--tests", "check")
     assert {row["adapter"] for row in rows} == ADAPTERS
     assert len(rows) == 2 * len(ADAPTERS) and all(row["messages"] == 70 for row in rows)
     assert [row for row in rows if row["wrong"]] == []
 
 
 @needs(PROGRAM)
+@pytest.mark.skipif(reason_against_links() is not None, reason=f"no link: {reason_against_links()}")
+def test_adapters_over_a_link_between_two_namespaces():
+    """Node memory is not there; MPI's windows are where its build has them."""
+    program = native_program(PROGRAM)
+    with start_words(program, 2, Place(delay_us=50)) as words:
+        command = [*words, "--tests", "pair", "--sizes", "8", "--windows", "1", "--messages", "2"]
+        rows = rows_of(command)
+    assert {row["adapter"] for row in rows} | {"mpi-put-flush"} == ADAPTERS - {"node-memory"}
+    (seconds,) = next(row["seconds"] for row in rows if (row["test"], row["adapter"]) == (PING_PONG, BASE))
+    assert seconds >= 2 * 2 * 50e-6  # two round trips, each way at least the delay
+
+
+@needs(PROGRAM)
 def test_the_benchmark_has_all_adapters_and_rates_for_the_profiler(tmp_path):
-    path = tmp_path / "network.json"
-    answer = tailrace("bench", "network", "--size", 8, "--size", 70000, "--windows", 6, "--json", path)
+    path, page = tmp_path / "network.json", tmp_path / "network.html"
+    sizes = ("--size", 8, "--size", 70000)
+    answer = tailrace("bench", "network", *sizes, "--windows", 6, "--json", path, "--html", page)
     assert answer.status == 0, answer
     document = json.loads(path.read_text())
-    found = {(row["test"], row["size"], row["adapter"]) for row in document["rows"]}
-    expected = {(t, s, a) for t, adapters in BY_TEST.items() for s in (8, 70000) for a in adapters}
+    (setup,) = document["setups"]
+    eager = setup["protocol"]["eager_bytes"]
+    # Both sides of the switch of the protocol, where it is within the sizes.
+    measured = {8, 70000, eager, eager + 1} if eager < 70000 else {8, 70000}
+    found = {(row["test"], row["size"], row["adapter"]) for row in setup["rows"]}
+    expected = {(t, s, a) for t, adapters in BY_TEST.items() for s in measured for a in adapters}
     # Windows of two large messages are within what some may send ahead, that of 64 small ones are not.
     assert expected <= found <= expected | {(BOTH_WAYS, 70000, a) for a in ONE_AHEAD}
-    assert all(len(row["message_s"]["samples"]) == 6 for row in document["rows"])
-    assert [size for size, _ in read_rates(path)] == [8, 70000]
+    assert all(len(row["message_s"]["samples"]) == 6 for row in setup["rows"])
+    assert [size for size, _ in read_rates(path)] == sorted(measured)
+    assert {row["adapter"] for row in setup["overlap"]} == ADAPTERS
+    assert [row["size"] for row in setup["protocol"]["puts"]] == [8, 65536, 4194304]
+    assert "openmpi" in page.read_text() or "mpich" in page.read_text()
+
+
+@needs(PROGRAM)
+def test_tests_of_all_ranks_on_three():
+    """Rings and polygons in each length, every pair once, collective operations of 2 and 3 ranks."""
+    words = ("--sizes", 8, 20000, "--windows", 2, "--messages", 2)
+    rows = run_native("--tests", "group", *words, ranks=3)
+    tests = {row["test"] for row in rows}
+    rings = {f"{kind} of {length}" for kind in ("ring", "polygon") for length in (2, 3)}
+    assert tests == {"pairs", "any-source", "barrier", "all-reduce", "broadcast"} | rings
+    for ring in rings:
+        assert {row["adapter"] for row in rows if row["test"] == ring} == ONE_AHEAD
+    assert {row["adapter"] for row in rows if row["test"] == "pairs"} == ADAPTERS
+    assert {row["ranks"] for row in rows if row["test"] == "barrier"} == {2, 3}
+    pairs = run_native("--tests", "matrix", *words, ranks=3)
+    assert [(row["a"], row["b"]) for row in pairs if row["size"] == 8] == [(0, 1), (0, 2), (1, 2)]
+    assert all(row["shared"] in ("core", "memory domain", "socket", "node") for row in pairs)
+
+
+@needs(PROGRAM)
+@pytest.mark.parametrize(
+    ("words", "ranks", "said"),
+    [
+        (("--tests", "pair"), 1, "needs 2 ranks, not 1"),
+        (("--tests", "group"), 1, "needs 2 ranks or more, not 1"),
+        (("--sizes", 1 << 30), 2, "leave the largest sizes out"),
+    ],
+)
+def test_what_cannot_be_measured_is_said(words, ranks, said):
+    command = on_ranks(native_program(PROGRAM), ranks, 1, list(map(str, words)))
+    environment = os.environ | root_permission()
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60, env=environment)
+    assert done.returncode == 2
+    assert said in done.stderr
+
+
+def test_what_work_hides_of_a_transfer():
+    def hidden(alone: float, work: float, both: float) -> float:
+        row = {"adapter": "x", "size": 1, "alone_s": [alone], "work_s": [work], "together_s": [both]}
+        return overlap_row(row)["hidden"]["median"]
+
+    assert hidden(2.0, 2.0, 4.0) == 0.0  # one after the other
+    assert hidden(2.0, 2.0, 2.0) == 1.0  # all of it
+    assert hidden(2.0, 1.0, 2.5) == pytest.approx(0.5)  # half of the shorter
+    assert hidden(2.0, 2.0, 5.0) == 0.0 and hidden(2.0, 2.0, 1.0) == 1.0
+
+
+def test_a_put_that_waits_for_its_target_does_not_progress():
+    put = {"test": "put-progress", "size": 8, "target_waits_s": [1e-6], "computing_s": 0.02}
+    rows = [
+        {"test": "eager-limit", "bytes": 4096, "largest": 1 << 26},
+        put | {"target_computes_s": [2e-6]},
+        put | {"target_computes_s": [0.02]},
+    ]
+    found = protocol_of(rows)
+    assert found["eager_bytes"] == 4096 and found["eager_is_limited"]
+    assert [row["progresses"] for row in found["puts"]] == [True, False]
+
+
+def test_effective_bandwidth_is_a_mean_over_sizes_then_geometric_ones():
+    def row(test: str, size: int, seconds: float) -> dict:
+        return {"adapter": "x", "test": test, "size": size, "messages": 10, "seconds": [seconds]}
+
+    rows = [
+        row("ring of 2", 8, 8e-5), row("ring of 2", 300, 1e-3),  # 1e6 and 3e6 bytes per second: 2e6
+        row("ring of 3", 800, 1e-3),  # 8e6: with the other 4e6
+        row("polygon of 3", 100, 1e-3),  # 1e6: with the rings 2e6
+        row("pairs", 1, 1.0),
+    ]  # fmt: skip
+    assert effective_bandwidth(rows) == {"x": pytest.approx(2e6)}
 
 
 def test_latency_bandwidth_and_rate_from_times_of_windows():
@@ -121,3 +222,19 @@ def test_a_peer_that_is_none_is_said():
     answer = tailrace("bench", "network", "--size", 8, "--windows", 6, "--peer", "nothing")
     assert answer.status == 2
     assert "NAME=COMMAND" in answer.err
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("--mpi", "none"), "no build with it"),
+        (("--host", "a"), "give it twice"),
+        (("--host", "localhost:1", "--host", "no-such-host.invalid"), "does not answer"),
+        (("--test", "nothing"), "Choose one of pair, overlap"),
+        (("--test", "group", "--peer", "netpipe"), "no ping-pong to compare with"),
+    ],
+)
+def test_bad_options_have_one_message(words, said):
+    answer = tailrace("bench", "network", "--size", 8, "--windows", 6, *words)
+    assert answer.status == 2
+    assert said in answer.err
