@@ -104,11 +104,13 @@ struct AccessMap::State : std::enable_shared_from_this<AccessMap::State> {
     return {fields.entry_bytes(), shared ? terms_of(fields, how.reduction) : std::string()};
   }
   /// Before a flight with these lines: all ranks check together where they have to meet anyway, to open a
-  /// line; after that, each checks by itself.
+  /// line; after that, each checks by itself, and what it refuses is no call that others are compared with.
   template <class Check>
   void before_flight(const Lines& lines, const LineKey& key, Check check) {
+    const bool apart = lines.has_free(key);
+    if (apart) check();
     compare_calls(&lines == &to_readers ? MapCall::gather : MapCall::scatter_add, key.entry_bytes);
-    if (lines.has_free(key)) return check();
+    if (apart) return;
     if (order) order->wait(options.limit_s);
     mpi::collectively(comm, check);
   }

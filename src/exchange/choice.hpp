@@ -34,6 +34,9 @@ class Choice {
   /// was chosen, and slower than the next best was then, all are tried again. @collective{comm}, synchronises
   void reconsider();
 
+  /// Before the communicator goes: waits for a comparison that is under way. @collective{comm}
+  void settle();
+
   [[nodiscard]] bool decided() const noexcept { return stage_ == Stage::decided; }
   /// Null until it is decided.
   [[nodiscard]] const Transport* chosen() const noexcept { return chosen_; }

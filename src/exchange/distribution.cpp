@@ -119,23 +119,25 @@ void Distribution::check(int rank, std::int64_t samples) const {
       refuse(fmt::format("global({}, {}) = {}, but contiguous_from({}) = {}", rank, local_index, index, rank,
                          *contiguous),
              functions_hint);
-    const auto that = fmt::format("global({}, {}) = {}", rank, local_index, index);
+    const auto that = [&] { return fmt::format("global({}, {}) = {}", rank, local_index, index); };
     if (index < 0 || index >= size())
-      refuse(fmt::format("{} in a space of {} indices", that, size()), functions_hint);
+      refuse(fmt::format("{} in a space of {} indices", that(), size()), functions_hint);
     if (owner(index) != rank || local(index) != local_index)
-      refuse(fmt::format("{}, but owner({}) = {} and local({}) = {}", that, index, owner(index), index,
+      refuse(fmt::format("{}, but owner({}) = {} and local({}) = {}", that(), index, owner(index), index,
                          local(index)),
              functions_hint);
   }
   for (std::int64_t i = 0; i < std::min(samples, size()); ++i) {
     const std::int64_t index = sample(i, samples, size()), local_index = local(index);
     const int who = owner(index);
-    const auto that = fmt::format("owner({0}) = {1} and local({0}) = {2}", index, who, local_index);
-    if (who < 0 || who >= ranks()) refuse(fmt::format("{}, among {} ranks", that, ranks()), functions_hint);
+    const auto that = [&] {
+      return fmt::format("owner({0}) = {1} and local({0}) = {2}", index, who, local_index);
+    };
+    if (who < 0 || who >= ranks()) refuse(fmt::format("{}, among {} ranks", that(), ranks()), functions_hint);
     if (local_index < 0 || local_index >= count(who))
-      refuse(fmt::format("{}, but count({}) = {}", that, who, count(who)), functions_hint);
+      refuse(fmt::format("{}, but count({}) = {}", that(), who, count(who)), functions_hint);
     if (global(who, local_index) != index)
-      refuse(fmt::format("{}, but global({}, {}) = {}", that, who, local_index, global(who, local_index)),
+      refuse(fmt::format("{}, but global({}, {}) = {}", that(), who, local_index, global(who, local_index)),
              functions_hint);
   }
 }

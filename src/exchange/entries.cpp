@@ -5,6 +5,7 @@
 #include <cstring>
 #include <limits>
 #include <stdexcept>
+#include <type_traits>
 
 #include "base/aligned.hpp"
 #include "base/check.hpp"
@@ -76,6 +77,31 @@ void with_number(Number number, Visit visit) {
   }
 }
 
+/// Calls `visit` with a number, as a constant of the compiler where it is one of these.
+template <auto... constants, class Integer, class Visit>
+void with_constant(Integer number, Visit visit) {
+  const bool found =
+      ((number == constants && (visit(std::integral_constant<Integer, constants>{}), true)) || ...);
+  if (!found) visit(number);
+}
+
+/// Calls `visit` with so many bytes.
+template <class Visit>
+void with_size(std::size_t bytes, Visit visit) {
+  with_constant<4U, 8U, 16U, 24U, 32U>(bytes, visit);
+}
+
+/// Calls `visit(zero, combined, numbers)`: a zero of the type of a field's numbers, what combines two of
+/// them, and how many an entry has.
+template <class Visit>
+void with_numbers(const Field& array, const Combine& how, Visit visit) {
+  with_number(array.number, [&](auto zero) {
+    with_reduction<decltype(zero)>(how.reduction, [&](auto combined) {
+      with_constant<1>(std::int64_t{array.components}, [&](auto numbers) { visit(zero, combined, numbers); });
+    });
+  });
+}
+
 /// The function of a program, which gets values at aligned places.
 class OwnFunction {
  public:
@@ -114,18 +140,17 @@ Entries::Entries(std::span<const std::int64_t> places) : size_(static_cast<std::
 }
 
 void Entries::copy_from(const Field& array, std::byte* out) const {
-  const std::size_t bytes = array.entry_bytes();
   const auto* const from = static_cast<const std::byte*>(array.data);
-  if (!places_.empty() && bytes == sizeof(std::uint64_t)) {
-    const auto* const words = reinterpret_cast<const std::uint64_t*>(from);
-    for (std::size_t i = 0; i < places_.size(); ++i)
-      std::memcpy(out + i * sizeof *words, words + places_[i], sizeof *words);
-    return;
-  }
-  for_each_run([&](std::int32_t first, std::int32_t count) {
-    const std::size_t run_bytes = static_cast<std::size_t>(count) * bytes;
-    std::memcpy(out, from + static_cast<std::size_t>(first) * bytes, run_bytes);
-    out += run_bytes;
+  with_size(array.entry_bytes(), [&](auto bytes) {
+    for (const std::int32_t place : places_) {
+      std::memcpy(out, from + static_cast<std::size_t>(place) * bytes, bytes);
+      out += bytes;
+    }
+    for (const auto [first, count] : runs_) {
+      const std::size_t run_bytes = static_cast<std::size_t>(count) * bytes;
+      std::memcpy(out, from + static_cast<std::size_t>(first) * bytes, run_bytes);
+      out += run_bytes;
+    }
   });
 }
 
@@ -138,19 +163,16 @@ void Entries::combine_into(const Field& array, const std::byte* values, const Co
     });
     return;
   }
-  with_number(array.number, [&](auto zero) {
+  with_numbers(array, how, [&](auto zero, auto combined, auto numbers) {
     using T = decltype(zero);
-    with_reduction<T>(how.reduction, [&](auto combined) {
-      auto* const into = static_cast<T*>(array.data);
-      for_each_run([&](std::int32_t first, std::int32_t count) {
-        T* const run = into + static_cast<std::int64_t>(first) * array.components;
-        const std::int64_t numbers = static_cast<std::int64_t>(count) * array.components;
-        for (std::int64_t i = 0; i < numbers; ++i, values += sizeof(T)) {
-          T value;
-          std::memcpy(&value, values, sizeof value);
-          run[i] = combined(run[i], value);
-        }
-      });
+    auto* const into = static_cast<T*>(array.data);
+    for_each_run([&](std::int32_t first, std::int32_t count) {
+      T* const run = into + static_cast<std::int64_t>(first) * numbers;
+      for (std::int64_t i = 0; i < count * numbers; ++i, values += sizeof(T)) {
+        T value;
+        std::memcpy(&value, values, sizeof value);
+        run[i] = combined(run[i], value);
+      }
     });
   });
 }
@@ -164,18 +186,15 @@ void PairedEntries::combine(const Field& from, const Field& into, const Combine&
         own.combine(target + i, values + static_cast<std::size_t>(first + i) * own.bytes());
     return;
   }
-  with_number(into.number, [&](auto zero) {
+  with_numbers(into, how, [&](auto zero, auto combined, auto numbers) {
     using T = decltype(zero);
-    with_reduction<T>(how.reduction, [&](auto combined) {
-      const auto* const values = static_cast<const T*>(from.data);
-      auto* const results = static_cast<T*>(into.data);
-      const std::int64_t numbers = into.components;
-      for (const auto [first, target, count] : runs_) {
-        const T* __restrict const value = values + first * numbers;
-        T* __restrict const result = results + target * numbers;
-        for (std::int64_t i = 0; i < count * numbers; ++i) result[i] = combined(result[i], value[i]);
-      }
-    });
+    const auto* const values = static_cast<const T*>(from.data);
+    auto* const results = static_cast<T*>(into.data);
+    for (const auto [first, target, count] : runs_) {
+      const T* __restrict const value = values + first * numbers;
+      T* __restrict const result = results + target * numbers;
+      for (std::int64_t i = 0; i < count * numbers; ++i) result[i] = combined(result[i], value[i]);
+    }
   });
 }
 
@@ -190,19 +209,14 @@ void combine_positions(const Field& values, std::span<const std::int32_t> slots,
     }
     return;
   }
-  with_number(values.number, [&](auto zero) {
+  with_numbers(values, how, [&](auto zero, auto combined, auto numbers) {
     using T = decltype(zero);
-    with_reduction<T>(how.reduction, [&](auto combined) {
-      const auto* value = static_cast<const T*>(values.data);
-      auto *const own_values = static_cast<T*>(own.data), *const landing_values =
-                                                              static_cast<T*>(landing.data);
-      const std::int64_t numbers = values.components;
-      for (const std::int32_t slot : slots) {
-        T* const into =
-            slot < owned ? own_values + slot * numbers : landing_values + (slot - owned) * numbers;
-        for (std::int64_t i = 0; i < numbers; ++i) into[i] = combined(into[i], *value++);
-      }
-    });
+    const auto* value = static_cast<const T*>(values.data);
+    auto *const own_values = static_cast<T*>(own.data), *const landing_values = static_cast<T*>(landing.data);
+    for (const std::int32_t slot : slots) {
+      T* const into = slot < owned ? own_values + slot * numbers : landing_values + (slot - owned) * numbers;
+      for (std::int64_t i = 0; i < numbers; ++i) into[i] = combined(into[i], *value++);
+    }
   });
 }
 

@@ -21,10 +21,10 @@ const char* name_of(std::int64_t call) {
 
 }  // namespace
 
-FlightOrder::FlightOrder(mpi::CommView comm, std::int64_t number, MapCall call, std::size_t entry_bytes) {
+FlightOrder::FlightOrder(mpi::CommView comm, std::int64_t number, MapCall call, std::size_t entry_bytes)
+    : number_(number) {
   const std::int64_t kind{static_cast<std::uint8_t>(call)}, bytes = static_cast<std::int64_t>(entry_bytes);
-  most_ =
-      std::make_unique<std::array<std::int64_t, 6>>(std::array{number, kind, bytes, -number, -kind, -bytes});
+  most_ = std::make_unique<std::array<std::int64_t, 4>>(std::array{kind, bytes, -kind, -bytes});
   request_ = mpi::start_combining(comm, std::span(*most_), mpi::Combination::max);
 }
 
@@ -34,23 +34,20 @@ FlightOrder::~FlightOrder() {
 
 bool FlightOrder::agreed() {
   if (!mpi::test_all({&request_, 1})) return false;
-  const auto& most = *most_;
-  const auto differ = [&](std::size_t i) { return most[i] != -most[i + 3]; };
-  if (!differ(0) && !differ(1) && !differ(2)) return true;
-  std::string what;
-  if (differ(1))
-    what = fmt::format("some ranks {}, others {}", name_of(-most[4]), name_of(most[1]));
-  else if (differ(2))
-    what = fmt::format("all ranks {}, of {} to {} bytes per entry", name_of(most[1]), -most[5], most[2]);
-  else
-    what = fmt::format("all ranks {}, which for others is call {}", name_of(most[1]), most[0]);
-  throw Error(ErrorKind::usage, fmt::format("in call {} of a map {}", -most[3], what),
+  const auto [kind, bytes, minus_kind, minus_bytes] = *most_;
+  if (kind == -minus_kind && bytes == -minus_bytes) return true;
+  const auto what =
+      kind != -minus_kind
+          ? fmt::format("some ranks {}, others {}", name_of(-minus_kind), name_of(kind))
+          : fmt::format("all ranks {}, of {} to {} bytes per entry", name_of(kind), -minus_bytes, bytes);
+  throw Error(ErrorKind::usage, fmt::format("in call {} of a map {}", number_, what),
               "the same flights and rebuilds of a map in the same order on all ranks");
 }
 
 void FlightOrder::wait(double limit_s) {
   if (mpi::look_until([&] { return agreed(); }, limit_s)) return;
-  throw Error(ErrorKind::internal, fmt::format("not all ranks have called their map within {} s", limit_s),
+  throw Error(ErrorKind::internal,
+              fmt::format("not all ranks have made call {} of their map within {} s", number_, limit_s),
               "the same flights and rebuilds of a map in the same order on all ranks");
 }
 

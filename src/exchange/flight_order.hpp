@@ -16,7 +16,8 @@ enum class MapCall : std::uint8_t { gather, scatter_add, rebuild };
 /// Compares what the ranks have begun to do with a map, while it is under way. For debug checks.
 class FlightOrder {
  public:
-  /// Which call of the map this is, and the bytes of an entry of a flight. @collective{comm}, does not wait
+  /// Which call of the map this is, counted by this rank, and the bytes of an entry of a flight. Calls of
+  /// the same number are compared. @collective{comm}, does not wait
   FlightOrder(mpi::CommView comm, std::int64_t number, MapCall call, std::size_t entry_bytes);
   FlightOrder(const FlightOrder&) = delete;
   FlightOrder& operator=(const FlightOrder&) = delete;
@@ -30,7 +31,8 @@ class FlightOrder {
   void wait(double limit_s);
 
  private:
-  std::unique_ptr<std::array<std::int64_t, 6>> most_;
+  std::int64_t number_;
+  std::unique_ptr<std::array<std::int64_t, 4>> most_;
   MPI_Request request_ = MPI_REQUEST_NULL;
 };
 

@@ -45,15 +45,6 @@ constexpr std::size_t batch_size = 1024;  // fits in a cache
               fmt::format("indices from 0 to {}", size - 1));
 }
 
-void check_range(std::span<const std::int64_t> batch, std::size_t first, std::int64_t size) {
-  bool good = true;
-  for (const std::int64_t index : batch)
-    good = good && static_cast<std::uint64_t>(index) < static_cast<std::uint64_t>(size);
-  if (good) return;
-  for (std::size_t i = 0; i < batch.size(); ++i)
-    if (batch[i] < 0 || batch[i] >= size) throw_out_of_range(batch[i], first + i, size);
-}
-
 /// Finds out what is this rank's own, which becomes a slot at once, and who owns the rest.
 class Search {
  public:
@@ -66,6 +57,7 @@ class Search {
   void look_at(std::span<const std::int64_t> batch, std::size_t first) {
     const std::size_t others =
         contiguous_from_ ? set_aside(batch, first, *contiguous_from_) : all_of(batch, first);
+    check_range(others);
     distribution_.locate(std::span(indices_).first(others), std::span(owners_).first(others),
                          std::span(locals_).first(others));
     for (std::size_t i = 0; i < others; ++i) {
@@ -78,16 +70,28 @@ class Search {
   [[nodiscard]] std::vector<RemotePosition>& remotes() noexcept { return remotes_; }
 
  private:
-  /// Lists what is not in the rank's own extent, and returns how many these are.
+  /// Lists what is not in the rank's own extent, and returns how many these are. Most groups of neighbours
+  /// have nothing of others, and take few instructions of several numbers each.
   std::size_t set_aside(std::span<const std::int64_t> batch, std::size_t first, std::int64_t from) {
+    constexpr std::size_t group = 16;
+    const auto owned = static_cast<std::uint64_t>(result_.owned), start = static_cast<std::uint64_t>(from);
     std::size_t others = 0;
-    const auto owned = static_cast<std::uint64_t>(result_.owned);
-    for (std::size_t i = 0; i < batch.size(); ++i) {
-      const auto local = static_cast<std::uint64_t>(batch[i] - from);
-      result_.slots[first + i] = static_cast<std::int32_t>(local);
-      positions_[others] = first + i;
-      indices_[others] = batch[i];
-      others += local >= owned ? 1 : 0;  // no branch: what is remote is hard to guess
+    for (std::size_t at = 0; at < batch.size(); at += group) {
+      const auto part = batch.subspan(at, std::min(group, batch.size() - at));
+      std::int32_t* const slots = result_.slots.data() + first + at;
+      bool all_own = true;
+      for (std::size_t i = 0; i < part.size(); ++i) {
+        const std::uint64_t local =
+            static_cast<std::uint64_t>(part[i]) - start;  // beyond what is owned: huge
+        slots[i] = static_cast<std::int32_t>(local);
+        all_own &= local < owned;
+      }
+      if (all_own) continue;
+      for (std::size_t i = 0; i < part.size(); ++i) {
+        positions_[others] = first + at + i;
+        indices_[others] = part[i];
+        others += static_cast<std::uint64_t>(part[i]) - start < owned ? 0 : 1;  // hard to guess: no branch
+      }
     }
     return others;
   }
@@ -97,6 +101,12 @@ class Search {
       indices_[i] = batch[i];
     }
     return batch.size();
+  }
+  /// Of what was listed; what is in the rank's own extent is in range.
+  void check_range(std::size_t listed) const {
+    const std::int64_t size = distribution_.size();
+    for (std::size_t i = 0; i < listed; ++i)
+      if (indices_[i] < 0 || indices_[i] >= size) throw_out_of_range(indices_[i], positions_[i], size);
   }
 
   const Distribution& distribution_;
@@ -136,7 +146,7 @@ std::size_t Inspection::memory_bytes() const noexcept {
 }
 
 Inspection inspect(const Distribution& distribution, int rank, std::span<const std::int64_t> indices) {
-  const std::int64_t owned = distribution.count(rank), size = distribution.size();
+  const std::int64_t owned = distribution.count(rank);
   check_slots(owned, 0, rank);
   check_positions(indices.size(), rank);
   Inspection result;
@@ -145,7 +155,6 @@ Inspection inspect(const Distribution& distribution, int rank, std::span<const s
   Search search(distribution, rank, result);
   for (std::size_t first = 0; first < indices.size(); first += batch_size) {
     const auto batch = indices.subspan(first, std::min(batch_size, indices.size() - first));
-    check_range(batch, first, size);
     search.look_at(batch, first);
   }
   result.rim = static_cast<std::int64_t>(search.remotes().size());

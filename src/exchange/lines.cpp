@@ -2,9 +2,19 @@
 #include "exchange/lines.hpp"
 
 #include <algorithm>
+#include <exception>
 #include <utility>
 
 namespace tailrace::exchange {
+
+Lines::~Lines() {
+  if (std::uncaught_exceptions() == 0) settle();
+}
+
+void Lines::settle() {
+  for (Group& group : groups_)
+    if (group.choice) group.choice->settle();
+}
 
 Lines::Group& Lines::group_of(const LineKey& key) {
   const auto found =
@@ -55,7 +65,10 @@ bool Lines::in_use() const noexcept {
 }
 
 void Lines::clear(bool same_shape) {
-  if (!same_shape) return groups_.clear();
+  if (!same_shape) {
+    settle();
+    return groups_.clear();
+  }
   for (Group& group : groups_) {
     group.entries.clear();
     if (group.choice) group.choice->reconsider();

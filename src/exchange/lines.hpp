@@ -46,6 +46,8 @@ class Lines {
   explicit Lines(const LineSettings& settings) : settings_(settings) {}
   Lines(const Lines&) = delete;
   Lines& operator=(const Lines&) = delete;
+  /// @collective{settings.comm}
+  ~Lines();
 
   /// A free line for this key, or a new one, of what `configure()` says. @collective{settings.comm}; waits
   /// when a transport is chosen.
@@ -89,6 +91,8 @@ class Lines {
   [[nodiscard]] const Transport* transport_of(const Group& group) const noexcept {
     return group.choice ? group.choice->chosen() : settings_.transport;
   }
+  /// MPI does not forget what is under way when its communicator is freed.
+  void settle();
   static void drop_losers(Group& group, const Transport& chosen);
 
   const LineSettings& settings_;

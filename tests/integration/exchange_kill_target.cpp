@@ -24,7 +24,9 @@ struct Fault {
   int rank = 0, flights = 0;
 };
 
+/// Says so first, so that a test knows that the job came as far as this.
 void fail(const Fault& fault) {
+  std::fprintf(stderr, "rank %d will %s in flight %d\n", fault.rank, fault.kind.c_str(), fault.flights);
   if (fault.kind == "kill") std::raise(SIGKILL);
   for (;;) sleep_s(1);
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "exchange/choice.hpp"
 
+#include <algorithm>
 #include <chrono>
 #include <numeric>
 #include <span>
@@ -50,6 +51,25 @@ MPI_CASE("a transport that has become slower is tried against the others again, 
   CHECK(contest.fly(20, last ? 9 : 1, 2) == "isend");
   CHECK(contest.fly(20, 1, 2) == "isend");
   CHECK(contest.choice.left().size() == 1);
+}
+
+MPI_CASE("a map may go while auto compares what the ranks have measured", ranks{1, 2, 3}) {
+  constexpr std::int64_t size = 60;
+  constexpr int tries = 6;  // of each transport
+  std::vector<std::int64_t> all(size);
+  std::iota(all.begin(), all.end(), std::int64_t{0});
+  for (int more = 0; more < 3; ++more) {
+    auto map = AccessMap::make(comm, Block(size, comm.size()), all, {.transport = "auto"});
+    std::vector<double> x(static_cast<std::size_t>(map.array_size()));
+    map.begin_gather(map.view(std::span(x))).finish();
+    const auto timings = map.choices().front().timings;
+    const auto tried = std::count_if(timings.begin(), timings.end(),
+                                     [](const TransportTiming& one) { return one.obstacle.empty(); });
+    for (std::int64_t flight = 1; flight < tried * tries + more; ++flight)
+      map.begin_gather(map.view(std::span(x))).finish();
+    const auto seen = map.choices().front().timings;
+    CHECK(std::none_of(seen.begin(), seen.end(), [](const TransportTiming& one) { return one.chosen; }));
+  }
 }
 
 MPI_CASE("what a flight adds up itself is not hidden", ranks{1, 2}) {

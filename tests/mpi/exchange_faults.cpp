@@ -36,6 +36,36 @@ struct Contradictory {
   [[nodiscard]] std::int64_t count(int rank) const { return block.count(rank); }
 };
 
+#ifdef TAILRACE_DEBUG_CHECKS
+/// Equal blocks, but that two indices of the first rank have the same number there.
+struct TwiceTheSame {
+  Block block;
+  [[nodiscard]] std::int64_t size() const { return block.size(); }
+  [[nodiscard]] int ranks() const { return block.ranks(); }
+  [[nodiscard]] int owner(std::int64_t index) const { return block.owner(index); }
+  [[nodiscard]] std::int64_t local(std::int64_t index) const { return index == 7 ? 8 : block.local(index); }
+  [[nodiscard]] std::int64_t global(int rank, std::int64_t local) const { return block.global(rank, local); }
+  [[nodiscard]] std::int64_t count(int rank) const { return block.count(rank); }
+};
+
+/// A map that is never freed, as messages of its flights are never received.
+AccessMap& kept_map(mpi::CommView comm, double limit_s) {
+  static std::vector<AccessMap*> kept;
+  const std::vector<std::int64_t> indices{0, 9};
+  kept.push_back(new AccessMap(AccessMap::make(comm, Block(10, comm.size()), indices,
+                                               {.transport = "persistent", .limit_s = limit_s})));
+  return *kept.back();
+}
+
+/// An array for a map, which outlives its flights.
+template <class T>
+Field kept_field(const AccessMap& map) {
+  static std::vector<T> x;
+  x.assign(static_cast<std::size_t>(map.array_size()), 0);
+  return map.view(std::span(x));
+}
+#endif
+
 }  // namespace
 
 MPI_CASE("what is wrong on one rank is the same error on all", ranks{1, 2, 3}) {
@@ -134,33 +164,49 @@ MPI_CASE("an array is freed with what is under way done, and is gone then", rank
 
 #ifdef TAILRACE_DEBUG_CHECKS
 MPI_CASE("with debug checks, ranks that begin different flights all learn it", ranks{2, 3, 7}) {
-  static std::vector<AccessMap*> kept;  // their messages are never received
-  kept.push_back(new AccessMap(make(comm, Block(10, comm.size()))));
-  AccessMap& map = *kept.back();
-  static std::vector<double> x;
-  x.assign(static_cast<std::size_t>(map.array_size()), 0);
-  const auto error = error_info_of([&] {
-    auto flight = comm.is_root() ? map.begin_gather(map.view(std::span(x)))
-                                 : map.begin_scatter_add(map.view(std::span(x)));
-    flight.finish();
-  });
+  AccessMap& map = kept_map(comm, 5);
+  const auto field = kept_field<double>(map);
+  const auto error = error_info_of(
+      [&] { (comm.is_root() ? map.begin_gather(field) : map.begin_scatter_add(field)).finish(); });
   CHECK(error.kind == ErrorKind::usage);
   CHECK(error.message == "in call 1 of a map some ranks begin a gather, others begin a scatter-add");
+  CHECK(error.hint == "the same flights and rebuilds of a map in the same order on all ranks");
+}
+
+MPI_CASE("with debug checks, ranks whose fields have entries of other sizes all learn it", ranks{2, 3, 7}) {
+  AccessMap& map = kept_map(comm, 5);
+  const auto field = comm.is_root() ? kept_field<double>(map) : kept_field<float>(map);
+  const auto error = error_info_of([&] { map.begin_gather(field).finish(); });
+  CHECK(error.kind == ErrorKind::usage);
+  CHECK(error.message == "in call 1 of a map all ranks begin a gather, of 4 to 8 bytes per entry");
 }
 
 MPI_CASE("with debug checks, ranks of which some rebuild a map all learn it", ranks{2, 3, 7}) {
-  static std::vector<AccessMap*> kept;
-  kept.push_back(new AccessMap(make(comm, Block(10, comm.size()))));
-  AccessMap& map = *kept.back();
-  static std::vector<double> x;
-  x.assign(static_cast<std::size_t>(map.array_size()), 0);
+  AccessMap& map = kept_map(comm, 5);
+  const auto field = kept_field<double>(map);
   const auto error = error_info_of([&] {
     if (comm.is_root())
-      map.begin_gather(map.view(std::span(x))).finish();
+      map.begin_gather(field).finish();
     else
       map.rebuild(Block(10, comm.size()), std::vector<std::int64_t>{0});
   });
   CHECK(error.kind == ErrorKind::usage);
   CHECK(error.message == "in call 2 of a map some ranks begin a gather, others rebuild it");
+}
+
+MPI_CASE("with debug checks, who waits for a rank that does not call its map says so", ranks{2, 3}) {
+  AccessMap& map = kept_map(comm, 0.3);
+  if (!comm.is_root()) {
+    const auto error = error_info_of([&] { static_cast<void>(map.begin_gather(kept_field<double>(map))); });
+    CHECK(error.kind == ErrorKind::internal);
+    CHECK(error.message == "not all ranks have made call 2 of their map within 0.3 s");
+  }
+  mpi::barrier(comm);
+}
+
+MPI_CASE("with debug checks, a distribution that is wrong at a single index is refused", ranks{1, 2, 3}) {
+  const auto error = error_info_of([&] { make(comm, TwiceTheSame{Block(1000, comm.size())}); });
+  CHECK(error.kind == ErrorKind::input);
+  CHECK(error.message == "global(0, 7) = 7, but owner(7) = 0 and local(7) = 8");
 }
 #endif
