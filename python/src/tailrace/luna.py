@@ -24,7 +24,7 @@ from tailrace.launch import Layout, find_launcher, launch_command
 from tailrace.luna_options import HELP, LunaError, LunaRequest, parse_words
 from tailrace.programs import checkout_root, launch_info
 from tailrace.progress import PlainProgress
-from tailrace.run_fragments import environment, native_program
+from tailrace.run_fragments import environment, native_program, status_option, told
 
 OBJECT = "libucodes.so"
 HIDDEN_LINES = 100_000
@@ -159,13 +159,15 @@ def execute(request: LunaRequest, target: Path) -> int:
     launcher = find_launcher(launch_info(native), None, 1)
     options = ["-t", str(request.workers), *["--balance=steal"] * request.balance]
     options += ["--checks"] * request.debug
-    words = [str(native), *options, str(target.absolute()), *request.arguments]
-    command = launch_command(launcher, layout, words)
-    if request.verbose:
-        say(shlex.join(command))
     said = Said(hidden=request.quiet)
-    before, started = processor_s(), time.monotonic()
-    result = Job(command, environment(launcher, layout), launcher, None, said).run()
+    with passing_folder("accounts") as folder:
+        options.append(status_option(folder))
+        words = [str(native), *options, str(target.absolute()), *request.arguments]
+        command = launch_command(launcher, layout, words)
+        if request.verbose:
+            say(shlex.join(command))
+        before, started = processor_s(), time.monotonic()
+        result = told(Job(command, environment(launcher, layout), launcher, None, said).run(), folder)
     wall_s, used_s = time.monotonic() - started, processor_s() - before
     if request.usage:
         share = used_s / wall_s / request.workers

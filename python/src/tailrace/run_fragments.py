@@ -44,6 +44,7 @@ NATIVE = "tailrace-fragments"
 # What a run directory has for one that resumes it.
 START_FILE, CHECKPOINTS, KEPT_PROGRAM = "start.json", "checkpoints", "program"
 TRACES = "trace"
+STATUS_FILE = "status"
 STOPPED = re.compile(r"stopped in good order \((.*)\)")
 # The options of `tailrace run` that a program knows; those of a source, which one that is compiled has not.
 COMMON_OPTIONS = {"case", "arguments", "ranks", "threads", "bind", "launcher", "oversubscribe"}
@@ -232,6 +233,7 @@ def run_file(request: ProgramRequest, file: Path, account: RunAccount, problems:
     shown = KeptLines()
     with passing_folder("accounts") as folder:
         options += ["-t", str(request.threads), f"--account={folder / 'account.json'}"]
+        options.append(status_option(folder))
         ready = folder / "ready"
         options += [f"--checkpoints={request.out.absolute() / CHECKPOINTS}", f"--ready={ready}"]
         if request.trace:
@@ -243,12 +245,27 @@ def run_file(request: ProgramRequest, file: Path, account: RunAccount, problems:
         command = launch_command(launcher, layout, words)
         started = time.time()
         how = (command, environment(launcher, layout), launcher, None, shown)
-        result = Job(*how, output_to=target, ready=ready).run()
+        result = told(Job(*how, output_to=target, ready=ready).run(), folder)
         account |= native_account(folder / "account.json")
     said = [*problems, *problems_said(shown.lines)]
     why = reason(result, shown.lines)
     account = ended_account(account, exit_status(result), time.time() - started, why, said)
     return end(request, account)
+
+
+def status_option(folder: Path) -> str:
+    """Has the native program write its exit status: Open MPI's launcher waits a second or two before it ends
+    with one that is not 0.
+    """
+    return f"--status-file={folder / STATUS_FILE}"
+
+
+def told(result: JobResult, folder: Path) -> JobResult:
+    """How a job ended, with the status that its program wrote, if it came to that."""
+    path = folder / STATUS_FILE
+    if result.returncode != EXIT_OK or not path.is_file():
+        return result
+    return replace(result, returncode=int(path.read_text()))
 
 
 def python_bodies(request: ProgramRequest, account: RunAccount) -> list[str]:
