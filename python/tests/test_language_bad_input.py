@@ -125,7 +125,10 @@ def test_directories_that_are_none(words, message):
 def test_a_cache_that_cannot_be_made(monkeypatch):
     Path("file").write_text("")
     monkeypatch.setenv("XDG_CACHE_HOME", "file")
-    refused("the cache for objects cannot be made\n  Fix: set XDG_CACHE_HOME to a directory of yours")
+    refused(
+        "objects: the cache for objects cannot be made or written\n"
+        "  Fix: set XDG_CACHE_HOME to a directory of yours"
+    )
 
 
 def test_a_program_that_is_a_directory():

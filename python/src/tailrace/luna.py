@@ -15,7 +15,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from tailrace.console import EXIT_BAD_INPUT, CommandError
+from tailrace.console import EXIT_BAD_INPUT, CommandError, refused
 from tailrace.fragments.compile import Source, compile_source
 from tailrace.fragments.folders import needed_folder, passing_folder
 from tailrace.fragments.problems import Problem, Problems
@@ -47,7 +47,9 @@ def luna(words: Sequence[str]) -> int:
         return run(parse_words(words))
     except (LunaError, CommandError) as error:
         say(f"fatal error: {error}")
-        return 1
+    except OSError as error:
+        say(f"fatal error: {refused(error)}")
+    return 1
 
 
 def say(text: str) -> None:

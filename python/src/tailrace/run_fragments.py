@@ -5,8 +5,10 @@ Its standard output is that of the command; all that the command says goes to st
 account alone is on standard output. The run directory has what every run's has.
 """
 
+import errno
 import hashlib
 import json
+import os
 import re
 import shutil
 import sys
@@ -22,7 +24,7 @@ from tailrace.account import headline, how_it_ended, was_killed, write_account
 from tailrace.casefile import PROGRAM_SOURCE, PYTHON_PROGRAM
 from tailrace.console import EXIT_BAD_INPUT, EXIT_OK, EXIT_RUN_FAILED, EXIT_STOPPED, CommandError
 from tailrace.fragments.compile import Source, compile_with_files
-from tailrace.fragments.folders import passing_folder
+from tailrace.fragments.folders import may_write, passing_folder
 from tailrace.fragments.problems import Problems
 from tailrace.fragments.record import ended_account, new_account, problems_said
 from tailrace.job import MESSAGES_KEPT, Job, JobResult
@@ -181,14 +183,11 @@ def run_directory(request: ProgramRequest) -> Iterator[Path]:
     """The run directory, which does not stay if nothing has been written into it."""
     try:
         out = chosen_directory(request)
+        clear(out)
     except OSError as error:
         raise CommandError(
             f"{error.filename}: the run directory cannot be made: {error.strerror}. Fix: --out DIR elsewhere"
         ) from None
-    for name in (CHECKPOINTS, TRACES):
-        shutil.rmtree(out / name, ignore_errors=True)
-    for name in ("run.json", "report.html", START_FILE):
-        (out / name).unlink(missing_ok=True)
     try:
         yield out
     finally:
@@ -200,6 +199,16 @@ def run_directory(request: ProgramRequest) -> Iterator[Path]:
                 out.rmdir()
                 if request.out is None:
                     out.parent.rmdir()
+
+
+def clear(out: Path) -> None:
+    """Removes what an earlier run left."""
+    if not may_write(out):
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(out))
+    for name in (CHECKPOINTS, TRACES):
+        shutil.rmtree(out / name, ignore_errors=True)
+    for name in ("run.json", "report.html", START_FILE):
+        (out / name).unlink(missing_ok=True)
 
 
 def chosen_directory(request: ProgramRequest) -> Path:

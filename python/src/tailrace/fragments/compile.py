@@ -15,7 +15,7 @@ from tailrace.fragments.build import Builder, Failure, link
 from tailrace.fragments.check import check_program
 from tailrace.fragments.compilers import Compiler, find_compiler
 from tailrace.fragments.cpp_messages import Texts, errors_of_compiler, errors_of_linker
-from tailrace.fragments.folders import needed_folder
+from tailrace.fragments.folders import may_write, needed_folder
 from tailrace.fragments.functions import find_functions, reached_from
 from tailrace.fragments.graph_page import write_drawing
 from tailrace.fragments.lower import lower
@@ -62,6 +62,8 @@ def compile_with_builder(
     source: Source, target: Path | None, builder: Callable[[], Builder]
 ) -> tuple[Problems, list[Path]]:
     """The same with what compiles, which is made when it is needed."""
+    if target is not None:
+        check_target(target)
     bound, problems = check_program(source.program, source.defines, source.last_counts)
     in_python = source.program.suffix == PYTHON_PROGRAM
     alone = in_python or (target is not None and target.suffix == ".json")
@@ -89,6 +91,14 @@ def compile_with_builder(
         problems.errors += found.errors
         problems.warnings += found.warnings
     return problems, read
+
+
+def check_target(target: Path) -> None:
+    """Raises CommandError for a file that cannot be made."""
+    if target.is_dir():
+        raise CommandError(f"{target}: is a directory\n  Fix: -o FILE")
+    if target.parent.is_dir() and not may_write(target.parent):
+        raise CommandError(f"{target}: {target.parent} cannot be written\n  Fix: -o FILE elsewhere")
 
 
 def check_python_options(source: Source, target: Path | None) -> None:
@@ -124,15 +134,21 @@ def sources_of(program: Path, folders: str, files: str) -> list[Path]:
             raise CommandError(
                 f"{path}: there is no such file or directory\n  Fix: --cpp-dir A:B, --cpp-source F:G"
             )
-    found = [source for place in places for source in sorted(place.glob("*.cpp"))]
+    found = [source for place in places for source in sources_in(place)]
     return list(dict.fromkeys([*found, *further]))
 
 
+def sources_in(folder: Path) -> list[Path]:
+    """The C++ sources of a directory. Raises OSError for one that cannot be read."""
+    return sorted(path for path in folder.iterdir() if path.suffix == ".cpp")
+
+
 def write_document(document: dict, target: Path) -> None:
-    with tempfile.NamedTemporaryFile("w", dir=target.parent, delete=False) as file:
-        json.dump(document, file)
-    Path(file.name).chmod(0o644)
-    Path(file.name).replace(target)
+    """Makes the file at once as a whole."""
+    with tempfile.TemporaryDirectory(dir=target.parent) as place:
+        made = Path(place) / target.name
+        made.write_text(json.dumps(document))
+        made.replace(target)
 
 
 def compiler_of(source: Source) -> Compiler:
@@ -146,6 +162,8 @@ def builder_of(source: Source) -> Builder:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise CommandError(f"{folder}: {error.strerror}\n  Fix: --build-dir DIR") from error
+    if not may_write(folder):
+        raise CommandError(f"{folder}: cannot be written\n  Fix: --build-dir DIR")
     return Builder(folder, compiler_of(source))
 
 
