@@ -47,6 +47,8 @@ def luna(words: Sequence[str]) -> int:
         return run(parse_words(words))
     except (LunaError, CommandError) as error:
         say(f"fatal error: {error}")
+    except BrokenPipeError:  # whoever reads has seen enough
+        raise
     except OSError as error:
         say(f"fatal error: {refused(error)}")
     return 1
