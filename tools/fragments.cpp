@@ -253,7 +253,7 @@ int execute(mpi::CommView world, const Options& options, const fragments::Loaded
 
 /// The exit status of a rank for that of the program, which is the same on all ranks.
 /// @collective{world}
-int told(mpi::CommView world, const std::string& status_file, int status) {
+int reported(mpi::CommView world, const std::string& status_file, int status) {
   if (status_file.empty()) return status;
   if (world.is_root()) write_durably(status_file, fmt::format("{}\n", status));
   return 0;
@@ -279,7 +279,7 @@ int main(int argc, char** argv) {
     const auto& options = std::get<Options>(parsed);
     const int ended =
         options.interprets ? interpret(world, options, loaded) : execute(world, options, loaded);
-    return told(world, options.status_file, ended);
+    return reported(world, options.status_file, ended);
   } catch (const Error& error) {
     // What is wrong with files and words is the same on all ranks; anything else only this rank may know of.
     const auto kind = error.info().kind;

@@ -24,7 +24,7 @@ from tailrace.launch import Layout, find_launcher, launch_command
 from tailrace.luna_options import HELP, LunaError, LunaRequest, parse_words
 from tailrace.programs import checkout_root, launch_info
 from tailrace.progress import PlainProgress
-from tailrace.run_fragments import environment, native_program, status_option, told
+from tailrace.run_fragments import environment, native_program, reported, status_option
 
 OBJECT = "libucodes.so"
 HIDDEN_LINES = 100_000
@@ -171,7 +171,7 @@ def execute(request: LunaRequest, target: Path) -> int:
         if request.verbose:
             say(shlex.join(command))
         before, started = processor_s(), time.monotonic()
-        result = told(Job(command, environment(launcher, layout), launcher, None, said).run(), folder)
+        result = reported(Job(command, environment(launcher, layout), launcher, None, said).run(), folder)
     wall_s, used_s = time.monotonic() - started, processor_s() - before
     if request.usage:
         share = used_s / wall_s / request.workers

@@ -254,7 +254,7 @@ def run_file(request: ProgramRequest, file: Path, account: RunAccount, problems:
         command = launch_command(launcher, layout, words)
         started = time.time()
         how = (command, environment(launcher, layout), launcher, None, shown)
-        result = told(Job(*how, output_to=target, ready=ready).run(), folder)
+        result = reported(Job(*how, output_to=target, ready=ready).run(), folder)
         account |= native_account(folder / "account.json")
     said = [*problems, *problems_said(shown.lines)]
     why = reason(result, shown.lines)
@@ -269,7 +269,7 @@ def status_option(folder: Path) -> str:
     return f"--status-file={folder / STATUS_FILE}"
 
 
-def told(result: JobResult, folder: Path) -> JobResult:
+def reported(result: JobResult, folder: Path) -> JobResult:
     """How a job ended, with the status that its program wrote, if it came to that."""
     path = folder / STATUS_FILE
     if result.returncode != EXIT_OK or not path.is_file():

@@ -180,7 +180,7 @@ def of_line(line: str, unit: Unit | None, owners: dict[str, Unit]) -> Problem | 
 
 
 def where_it_says(symbol: str, written: Foreign) -> Place:
-    """Where the name of a symbol stands in C++; its beginning if it does not."""
+    """Where C++ has the name of a symbol; its beginning where it has none."""
     word = LAST_WORD.search(symbol)
     found = re.search(rf"\b{word[1]}\b", written.text) if word else None
     if found is None or written.place.macros:
