@@ -36,8 +36,8 @@ constexpr int max_workers = 1024;
 const std::string program_name = "tailrace-fragments";
 
 struct Options {
-  std::string file, bodies, bodies_argument, transport = "mpi", fault, live_bytes, account, ready, wall_limit,
-                                             compress = "none", trace, trace_budget;
+  std::string file, bodies, bodies_argument, transport = "mpi", fault, live_bytes, account, status_file,
+                                             ready, wall_limit, compress = "none", trace, trace_budget;
   fragments::Options how;
   bool checks = false, interprets = false;
   std::vector<std::string> words;
@@ -106,6 +106,10 @@ std::variant<Options, int> parse(std::vector<std::string> line, bool says) {
   app.option_defaults()->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
   add_run_options(app, options);
   app.add_option("--account", options.account, "file to write: what each rank did, as JSON");
+  app.add_option(
+      "--status-file", options.status_file,
+      "file to write: the exit status of a program that has run to its end; the ranks' own is 0 then, "
+      "because launchers wait for seconds where it is another");
   add_checkpoint_options(app, options);
   app.add_option("--bodies", options.bodies, "shared object with the bodies of a program in a .json file");
   app.add_option("--bodies-argument", options.bodies_argument, "text that such an object is given first");
@@ -247,6 +251,14 @@ int execute(mpi::CommView world, const Options& options, const fragments::Loaded
   return mpi::max(world, errors.empty() ? 0.0 : 1.0) > 0 ? program_failed : 0;
 }
 
+/// The exit status of a rank for that of the program, which is the same on all ranks.
+/// @collective{world}
+int reported(mpi::CommView world, const std::string& status_file, int status) {
+  if (status_file.empty()) return status;
+  if (world.is_root()) write_durably(status_file, fmt::format("{}\n", status));
+  return 0;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -265,7 +277,9 @@ int main(int argc, char** argv) {
     parsed = parse(line, world.is_root());
     if (const int* const status = std::get_if<int>(&parsed)) return *status;
     const auto& options = std::get<Options>(parsed);
-    return options.interprets ? interpret(world, options, loaded) : execute(world, options, loaded);
+    const int ended =
+        options.interprets ? interpret(world, options, loaded) : execute(world, options, loaded);
+    return reported(world, options.status_file, ended);
   } catch (const Error& error) {
     // What is wrong with files and words is the same on all ranks; anything else only this rank may know of.
     const auto kind = error.info().kind;

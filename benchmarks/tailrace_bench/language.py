@@ -41,7 +41,7 @@ from tailrace.fragments.lower import lower
 from tailrace.fragments.units import program_unit, units_of
 bound, problems = check_program(Path(sys.argv[1]))
 assert not problems.errors, problems.as_text()
-units_of(bound, {}, []), program_unit(lower(bound))
+units_of(bound, {}, []), program_unit(lower(bound), bound.expanded.main)
 print(time.perf_counter() - started)
 """
 HEAD = "#define NEXT(i) ($i + 1)\n#define ROUNDS 3\n"

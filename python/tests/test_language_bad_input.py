@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Bad C++, bad directories and a full disk: one message with place and fix, status 2, nothing half-built."""
 
+import json
 import os
 import subprocess
 from pathlib import Path
@@ -42,26 +43,64 @@ def refused(message: str, *words: str) -> None:
     assert left == []
 
 
-def test_a_body_that_does_not_compile():
-    write("int b = a +;\n")
-    refused("p.fa:2:36: error: expected primary-expression")
+def places_of(*words: str) -> list[str]:
+    """The places of errors in C++, as editors get them; nothing is left."""
+    before = sorted(Path().rglob("*.so"))
+    answer = command.tailrace("compile", "p.fa", "--json", *words)
+    assert answer.status == 2 and sorted(Path().rglob("*.so")) == before, answer
+    found = json.loads(answer.out)["problems"]
+    assert all(one["fix"] for one in found), found
+    return [f"{one['file']}:{one['line']}:{one['column']}" for one in found if one["code"] == "CXX"]
 
 
-def test_a_source_that_does_not_compile():
-    write(PRINTS, other="int f() { return g; }\n")
-    refused("other.cpp:1:18: error: ")
+def test_bodies_and_sources_that_do_not_compile():
+    write(
+        '/* \u00fc */\tint b = a +;\n  printf("%d", undeclared);\n',
+        other='#include "other.h"\nint f() { return twice(1); }\n',
+    )
+    Path("other.h").write_text("template <class T> int twice(T t) { return t.times(2); }\n")
+    refused(
+        "p.fa:2:44: error: expected primary-expression before ';' token [CXX]\n"
+        "C++ sub show(int a) ${{ /* \u00fc */\tint b = a +;\n"
+        "                               \t           ^\n  Fix: mend the C++ of show\n"
+    )
+    assert places_of() == ["other.h:1:46", "p.fa:2:44", "p.fa:3:16"]
 
 
 def test_what_cannot_be_linked():
-    write("extern void nowhere(); nowhere();")
-    refused("undefined reference to `nowhere()'")
-    write(PRINTS, other=ONE)
-    refused("multiple definition of `c_one'")
+    write("extern void nowhere(); nowhere();", other=ONE)
+    refused(
+        "p.fa:2:37: error: nowhere() is used here, but defined nowhere: "
+        "undefined reference to `nowhere()' [CXX]"
+    )
+    refused("other.cpp:2:17: error: multiple definition of `c_one', first defined at one.cpp:2:17 [CXX]")
+    assert places_of() == ["other.cpp:2:17", "p.fa:2:37"]
 
 
 def test_a_library_that_is_not_there(monkeypatch):
-    monkeypatch.setenv("LDFLAGS", "-lnot_there_at_all")
-    refused("cannot find -lnot_there_at_all")
+    monkeypatch.setenv("LDFLAGS", "-L. -lnot_there_at_all")
+    refused(
+        "LDFLAGS:1:5: error: cannot find -lnot_there_at_all [CXX]\n-L. -lnot_there_at_all\n    ^\n  Fix: "
+    )
+    monkeypatch.setenv("LDFLAGS", "-Wl,--no-such-option")
+    refused("LDFLAGS:1:1: error: p.so cannot be linked [CXX]")
+
+
+def test_flags_that_the_compiler_does_not_know(monkeypatch):
+    monkeypatch.setenv("CXX_FLAGS", "-O0 -fno-such-option-at-all")
+    assert places_of() == ["CXX_FLAGS:1:5"]
+    refused("  Fix: mend CXX_FLAGS")
+
+
+def test_a_compiler_that_says_nothing(monkeypatch):
+    script = Path("dies").absolute()
+    script.write_text(
+        '#!/bin/sh\nif [ "$1" = --version ]; then echo dies 1; exit 0; fi\necho killed >&2\nexit 1\n'
+    )
+    script.chmod(0o755)
+    monkeypatch.setenv("CXX", str(script))
+    refused("p.fa:2:24: error: the C++ compiler failed [CXX]")
+    refused("\n  killed\n  Fix: see what it said; CXX names the compiler")
 
 
 def test_the_compiler_is_no_compiler(monkeypatch):
@@ -86,7 +125,10 @@ def test_directories_that_are_none(words, message):
 def test_a_cache_that_cannot_be_made(monkeypatch):
     Path("file").write_text("")
     monkeypatch.setenv("XDG_CACHE_HOME", "file")
-    refused("the cache for objects cannot be made\n  Fix: set XDG_CACHE_HOME to a directory of yours")
+    refused(
+        "objects: the cache for objects cannot be made or written\n"
+        "  Fix: set XDG_CACHE_HOME to a directory of yours"
+    )
 
 
 def test_a_program_that_is_a_directory():

@@ -204,6 +204,10 @@ REFUSED = [
     ("#define A(x) $x\nsub main() use($A);\n", "PRE", 2, 16, "needs its arguments"),
     ("#define A(x) $x\nsub main() use($A(1, 2));\n", "PRE", 2, 16, "takes 1 arguments, got 2"),
     ("#define A $B\n#define B $A\nsub main() use($A);\n", "PRE", 3, 16, "macro A uses itself"),
+    ("#define A $B\n#define B $A $A\nsub main() { use($A); use($B + $A); }\n", "PRE", 3, 18, "uses itself"),
+    ("#define A use(1); $A\nsub main() { $A; }\n", "PRE", 2, 14, "Fix: leave $A out of its own text"),
+    ("#define A(x) $A($x)\nsub main() { $A(1); use(1); }\n", "PRE", 2, 14, "macro A uses itself"),
+    ("sub main() { $A; use(1); }\n", "PRE", 1, 14, "unknown macro A"),
     ("sub main() use(1); $ \n", "PRE", 1, 20, "a $ without a name"),
 ]  # fmt: skip
 

@@ -45,7 +45,7 @@ def built(text: str, **sources: str) -> tuple[list[str], Problems, dict]:
     found = sources_of(Path("p.fa"), "", "")
     functions = find_functions(bound, found, problems, find_compiler)
     document = lower(bound)
-    units = [*units_of(bound, functions, found), program_unit(document)]
+    units = [*units_of(bound, functions, found), program_unit(document, bound.expanded.main)]
     builder = Builder(needed_folder("objects"), find_compiler())
     return build_object(bound, units, Path("p.so"), problems, builder), problems, document
 

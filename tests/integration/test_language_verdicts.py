@@ -167,3 +167,14 @@ def test_four_kinds_of_programs_that_cannot_end_well(place, kind):
             and said in message
         )
         assert ended.err.count(": error: ") == 1 and os.fspath(folder) in message
+
+
+def test_the_status_of_a_program_goes_to_a_file_so_that_launchers_end_at_once(place):
+    program = document(f"{HEAD}  say(x[n]);\n}}\n")
+    words = ["--transport", "local:2", "--status-file", "status", "--bodies", "bodies.so", program]
+    native = [str(find_program("tailrace-fragments"))]
+    ended = jobs.Job([*words, 3], command=native).wait()
+    assert (ended.status, Path("status").read_text()) == (0, "3\n"), ended
+    Path("status").unlink()
+    ended = jobs.Job([*words, "12x"], command=native).wait()
+    assert ended.status == 2 and not Path("status").exists(), ended

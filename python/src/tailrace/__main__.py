@@ -8,7 +8,7 @@ import traceback
 from typing import NoReturn
 
 from tailrace import __version__
-from tailrace.console import EXIT_BAD_INPUT, EXIT_RUN_FAILED, CommandError
+from tailrace.console import EXIT_BAD_INPUT, EXIT_RUN_FAILED, CommandError, refused
 
 
 def main() -> None:
@@ -25,7 +25,7 @@ def main() -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(128 + signal.SIGPIPE)
     except OSError as error:
-        end(f"{error.filename}: {error.strerror}" if error.filename else str(error), EXIT_BAD_INPUT)
+        end(refused(error), EXIT_BAD_INPUT)
     except Exception:
         # Status 1 is an answer ("differs"), so a defect of ours must not look like one.
         traceback.print_exc()

@@ -15,7 +15,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from tailrace.console import EXIT_BAD_INPUT, CommandError
+from tailrace.console import EXIT_BAD_INPUT, CommandError, refused
 from tailrace.fragments.compile import Source, compile_source
 from tailrace.fragments.folders import needed_folder, passing_folder
 from tailrace.fragments.problems import Problem, Problems
@@ -24,7 +24,7 @@ from tailrace.launch import Layout, find_launcher, launch_command
 from tailrace.luna_options import HELP, LunaError, LunaRequest, parse_words
 from tailrace.programs import checkout_root, launch_info
 from tailrace.progress import PlainProgress
-from tailrace.run_fragments import environment, native_program
+from tailrace.run_fragments import environment, native_program, reported, status_option
 
 OBJECT = "libucodes.so"
 HIDDEN_LINES = 100_000
@@ -47,7 +47,11 @@ def luna(words: Sequence[str]) -> int:
         return run(parse_words(words))
     except (LunaError, CommandError) as error:
         say(f"fatal error: {error}")
-        return 1
+    except BrokenPipeError:  # whoever reads has seen enough
+        raise
+    except OSError as error:
+        say(f"fatal error: {refused(error)}")
+    return 1
 
 
 def say(text: str) -> None:
@@ -159,13 +163,15 @@ def execute(request: LunaRequest, target: Path) -> int:
     launcher = find_launcher(launch_info(native), None, 1)
     options = ["-t", str(request.workers), *["--balance=steal"] * request.balance]
     options += ["--checks"] * request.debug
-    words = [str(native), *options, str(target.absolute()), *request.arguments]
-    command = launch_command(launcher, layout, words)
-    if request.verbose:
-        say(shlex.join(command))
     said = Said(hidden=request.quiet)
-    before, started = processor_s(), time.monotonic()
-    result = Job(command, environment(launcher, layout), launcher, None, said).run()
+    with passing_folder("accounts") as folder:
+        options.append(status_option(folder))
+        words = [str(native), *options, str(target.absolute()), *request.arguments]
+        command = launch_command(launcher, layout, words)
+        if request.verbose:
+            say(shlex.join(command))
+        before, started = processor_s(), time.monotonic()
+        result = reported(Job(command, environment(launcher, layout), launcher, None, said).run(), folder)
     wall_s, used_s = time.monotonic() - started, processor_s() - before
     if request.usage:
         share = used_s / wall_s / request.workers

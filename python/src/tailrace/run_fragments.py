@@ -5,8 +5,10 @@ Its standard output is that of the command; all that the command says goes to st
 account alone is on standard output. The run directory has what every run's has.
 """
 
+import errno
 import hashlib
 import json
+import os
 import re
 import shutil
 import sys
@@ -22,7 +24,7 @@ from tailrace.account import headline, how_it_ended, was_killed, write_account
 from tailrace.casefile import PROGRAM_SOURCE, PYTHON_PROGRAM
 from tailrace.console import EXIT_BAD_INPUT, EXIT_OK, EXIT_RUN_FAILED, EXIT_STOPPED, CommandError
 from tailrace.fragments.compile import Source, compile_with_files
-from tailrace.fragments.folders import passing_folder
+from tailrace.fragments.folders import may_write, passing_folder
 from tailrace.fragments.problems import Problems
 from tailrace.fragments.record import ended_account, new_account, problems_said
 from tailrace.job import MESSAGES_KEPT, Job, JobResult
@@ -44,6 +46,7 @@ NATIVE = "tailrace-fragments"
 # What a run directory has for one that resumes it.
 START_FILE, CHECKPOINTS, KEPT_PROGRAM = "start.json", "checkpoints", "program"
 TRACES = "trace"
+STATUS_FILE = "status"
 STOPPED = re.compile(r"stopped in good order \((.*)\)")
 # The options of `tailrace run` that a program knows; those of a source, which one that is compiled has not.
 COMMON_OPTIONS = {"case", "arguments", "ranks", "threads", "bind", "launcher", "oversubscribe"}
@@ -180,14 +183,11 @@ def run_directory(request: ProgramRequest) -> Iterator[Path]:
     """The run directory, which does not stay if nothing has been written into it."""
     try:
         out = chosen_directory(request)
+        clear(out)
     except OSError as error:
         raise CommandError(
             f"{error.filename}: the run directory cannot be made: {error.strerror}. Fix: --out DIR elsewhere"
         ) from None
-    for name in (CHECKPOINTS, TRACES):
-        shutil.rmtree(out / name, ignore_errors=True)
-    for name in ("run.json", "report.html", START_FILE):
-        (out / name).unlink(missing_ok=True)
     try:
         yield out
     finally:
@@ -199,6 +199,16 @@ def run_directory(request: ProgramRequest) -> Iterator[Path]:
                 out.rmdir()
                 if request.out is None:
                     out.parent.rmdir()
+
+
+def clear(out: Path) -> None:
+    """Removes what an earlier run left."""
+    if not may_write(out):
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(out))
+    for name in (CHECKPOINTS, TRACES):
+        shutil.rmtree(out / name, ignore_errors=True)
+    for name in ("run.json", "report.html", START_FILE):
+        (out / name).unlink(missing_ok=True)
 
 
 def chosen_directory(request: ProgramRequest) -> Path:
@@ -232,6 +242,7 @@ def run_file(request: ProgramRequest, file: Path, account: RunAccount, problems:
     shown = KeptLines()
     with passing_folder("accounts") as folder:
         options += ["-t", str(request.threads), f"--account={folder / 'account.json'}"]
+        options.append(status_option(folder))
         ready = folder / "ready"
         options += [f"--checkpoints={request.out.absolute() / CHECKPOINTS}", f"--ready={ready}"]
         if request.trace:
@@ -243,12 +254,27 @@ def run_file(request: ProgramRequest, file: Path, account: RunAccount, problems:
         command = launch_command(launcher, layout, words)
         started = time.time()
         how = (command, environment(launcher, layout), launcher, None, shown)
-        result = Job(*how, output_to=target, ready=ready).run()
+        result = reported(Job(*how, output_to=target, ready=ready).run(), folder)
         account |= native_account(folder / "account.json")
     said = [*problems, *problems_said(shown.lines)]
     why = reason(result, shown.lines)
     account = ended_account(account, exit_status(result), time.time() - started, why, said)
     return end(request, account)
+
+
+def status_option(folder: Path) -> str:
+    """Has the native program write its exit status: Open MPI's launcher waits a second or two before it ends
+    with one that is not 0.
+    """
+    return f"--status-file={folder / STATUS_FILE}"
+
+
+def reported(result: JobResult, folder: Path) -> JobResult:
+    """How a job ended, with the status that its program wrote, if it came to that."""
+    path = folder / STATUS_FILE
+    if result.returncode != EXIT_OK or not path.is_file():
+        return result
+    return replace(result, returncode=int(path.read_text()))
 
 
 def python_bodies(request: ProgramRequest, account: RunAccount) -> list[str]:

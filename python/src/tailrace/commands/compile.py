@@ -22,7 +22,9 @@ def register(app: typer.Typer) -> None:
 Programs = Annotated[
     list[Path] | None,
     typer.Argument(
-        metavar="PROGRAM", help="A program of the fragment language (.fa); several with --format."
+        metavar="PROGRAM",
+        readable=False,  # what cannot be read says so itself
+        help="A program of the fragment language (.fa); several with --format.",
     ),
 ]
 Output = Annotated[

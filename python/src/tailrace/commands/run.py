@@ -36,6 +36,7 @@ Case = Annotated[
     Path,
     typer.Argument(
         metavar="CASE|PROGRAM.fa",
+        readable=False,  # what cannot be read says so itself
         help="A case file (TOML), a k-Wave input file (.h5), or a program of the fragment language "
         "(.fa, or compiled: .so, .json).",
     ),

@@ -14,13 +14,16 @@ from tailrace.fragments import tree
 from tailrace.fragments.build import Builder, Failure, link
 from tailrace.fragments.check import check_program
 from tailrace.fragments.compilers import Compiler, find_compiler
-from tailrace.fragments.folders import needed_folder
+from tailrace.fragments.cpp_messages import Texts, errors_of_compiler, errors_of_linker
+from tailrace.fragments.folders import may_write, needed_folder
 from tailrace.fragments.functions import find_functions, reached_from
 from tailrace.fragments.graph_page import write_drawing
 from tailrace.fragments.lower import lower
 from tailrace.fragments.names import Bound
-from tailrace.fragments.problems import Problems
+from tailrace.fragments.problems import Problem, Problems
 from tailrace.fragments.units import TYPES, Unit, program_unit, units_of
+
+WRONG_IMPORT = "SYN12"
 
 
 @dataclass(frozen=True)
@@ -59,6 +62,8 @@ def compile_with_builder(
     source: Source, target: Path | None, builder: Callable[[], Builder]
 ) -> tuple[Problems, list[Path]]:
     """The same with what compiles, which is made when it is needed."""
+    if target is not None:
+        check_target(target)
     bound, problems = check_program(source.program, source.defines, source.last_counts)
     in_python = source.program.suffix == PYTHON_PROGRAM
     alone = in_python or (target is not None and target.suffix == ".json")
@@ -74,17 +79,26 @@ def compile_with_builder(
     if alone:
         write_document(lower(bound, source.run_options), target)
     else:
-        program = program_unit(lower(bound, source.run_options))
+        program = program_unit(lower(bound, source.run_options), bound.expanded.main)
         found = Problems()
         build_object(bound, [*units_of(bound, functions, sources), program], target, found, builder())
-        if source.last_counts and found.errors:
-            forced = {item.name for item in functions if is_of(item, found, bound)}
-            found = Problems([], [replace(one, severity="warning") for one in found.errors])
+        wrong_imports = [one for one in found.errors if one.code == WRONG_IMPORT]
+        if source.last_counts and wrong_imports:
+            forced = {item.name for item in functions if is_of(item, wrong_imports, bound)}
+            found = Problems([], [replace(one, severity="warning") for one in wrong_imports])
             units = [*units_of(bound, functions, sources, forced), program]
             build_object(bound, units, target, found, builder())
         problems.errors += found.errors
         problems.warnings += found.warnings
     return problems, read
+
+
+def check_target(target: Path) -> None:
+    """Raises CommandError for a file that cannot be made."""
+    if target.is_dir():
+        raise CommandError(f"{target}: is a directory\n  Fix: -o FILE")
+    if target.parent.is_dir() and not may_write(target.parent):
+        raise CommandError(f"{target}: {target.parent} cannot be written\n  Fix: -o FILE elsewhere")
 
 
 def check_python_options(source: Source, target: Path | None) -> None:
@@ -96,10 +110,10 @@ def check_python_options(source: Source, target: Path | None) -> None:
         raise CommandError(f"{option}: not for {source.program}: it is in Python.")
 
 
-def is_of(item: tree.Import, problems: Problems, bound: Bound) -> bool:
+def is_of(item: tree.Import, errors: Sequence[Problem], bound: Bound) -> bool:
     """Whether one of these errors is that of an import."""
     place = bound.expanded.place(item.at)
-    return any(one.place == place for one in problems.errors)
+    return any(one.place == place for one in errors)
 
 
 def draw_source(source: Source, target: Path) -> Problems:
@@ -120,15 +134,21 @@ def sources_of(program: Path, folders: str, files: str) -> list[Path]:
             raise CommandError(
                 f"{path}: there is no such file or directory\n  Fix: --cpp-dir A:B, --cpp-source F:G"
             )
-    found = [source for place in places for source in sorted(place.glob("*.cpp"))]
+    found = [source for place in places for source in sources_in(place)]
     return list(dict.fromkeys([*found, *further]))
 
 
+def sources_in(folder: Path) -> list[Path]:
+    """The C++ sources of a directory. Raises OSError for one that cannot be read."""
+    return sorted(path for path in folder.iterdir() if path.suffix == ".cpp")
+
+
 def write_document(document: dict, target: Path) -> None:
-    with tempfile.NamedTemporaryFile("w", dir=target.parent, delete=False) as file:
-        json.dump(document, file)
-    Path(file.name).chmod(0o644)
-    Path(file.name).replace(target)
+    """Makes the file at once as a whole."""
+    with tempfile.TemporaryDirectory(dir=target.parent) as place:
+        made = Path(place) / target.name
+        made.write_text(json.dumps(document))
+        made.replace(target)
 
 
 def compiler_of(source: Source) -> Compiler:
@@ -142,6 +162,8 @@ def builder_of(source: Source) -> Builder:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise CommandError(f"{folder}: {error.strerror}\n  Fix: --build-dir DIR") from error
+    if not may_write(folder):
+        raise CommandError(f"{folder}: cannot be written\n  Fix: --build-dir DIR")
     return Builder(folder, compiler_of(source))
 
 
@@ -150,24 +172,28 @@ def build_object(
 ) -> list[str]:
     """Builds the shared object; errors go to `problems`. Returns the names of compiled units."""
     objects, failures = builder.objects(units)
+    texts = Texts.of(bound.expanded.files, units)
     for failure in failures:
-        report(bound, failure, problems)
-    if not failures and (said := link(builder.compiler, objects, target)):
-        raise CommandError(
-            f"{said.strip()}\n{target}: error: the bodies cannot be linked\n  Fix: see above; LDFLAGS"
+        problems.errors += wrong_imports(bound, failure) or errors_of_compiler(
+            failure.unit, failure.text, texts
         )
+    if not failures and (said := link(builder.compiler, objects, target)):
+        problems.errors += errors_of_linker(said, objects, units, target)
+    problems.errors = list({(str(one.place), one.text): one for one in problems.errors}.values())
     builder.prune()
     return builder.compiled
 
 
-def report(bound: Bound, failure: Failure, problems: Problems) -> None:
-    """Imports with another signature are named; anything else is as the compiler said it."""
-    wrong = [pair for pair in failure.unit.imports if pair[0].name in failure.wrong_imports]
-    for item, function in wrong:
+def wrong_imports(bound: Bound, failure: Failure) -> list[Problem]:
+    """Imports with another signature than the function's, by which a unit fails."""
+    found = Problems()
+    for item, function in failure.unit.imports:
+        if item.name not in failure.wrong_imports:
+            continue
         wanted = ", ".join(param.type for param in item.params)
         params = ", ".join(TYPES[param.type].strip() for param in item.params)
-        found = f"the C++ function is {function}, the import {item.function}({wanted})"
+        text = f"the C++ function is {function}, the import {item.function}({wanted})"
         fix = f'extern "C" void {item.function}({params})'
-        problems.error(bound.expanded.place(item.at), f"{found}. Declared at {function.place}.", "SYN12", fix)
-    if not wrong:
-        raise CommandError(f"{failure.text.strip()}\n{failure.unit.name}: error: C++ that does not compile")
+        text += f". Declared at {function.place}."
+        found.error(bound.expanded.place(item.at), text, WRONG_IMPORT, fix)
+    return found.errors

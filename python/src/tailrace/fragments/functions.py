@@ -56,10 +56,11 @@ def find_functions(
     found = look_up(wanted, written(sources))
     if left := [item for item in wanted if item.cpu and item not in found]:
         found |= look_up(left, preprocessed(sources, compiler))
+    called = bound.called | {"main"}
     for item in wanted:
         if item not in found or not item.cpu:
             # LuNA's users keep imports of which they have not written the function.
-            report = problems.error if item.name in bound.called | {"main"} else problems.warn
+            report = problems.error if item.name in called else problems.warn
             report(bound.expanded.place(item.at), *missing(item, sources))
     return {item: function for item, function in found.items() if item.cpu}
 

@@ -15,6 +15,8 @@ from tailrace.fragments.problems import Problems
 from tailrace.fragments.source import Expanded
 from tailrace.fragments.tables import END, Machine, Token, lark_of_grammar
 
+# Stands for a macro that could not be expanded, which is reported already.
+NOT_EXPANDED = "\x02"
 ITEM_WORDS = ("SUB", "CPP", "IMPORT")
 
 
@@ -146,6 +148,8 @@ class Parser:
         return position + (following[:1] == [";"])
 
     def report(self, token: Token) -> None:
+        if token.text == NOT_EXPANDED:
+            return
         place = self.expanded.place(token.at if token.kind != END else self.last_offset())
         what, fix = describe(token, self.machine.expected)
         self.problems.error(place, what, "SYN", fix)
@@ -156,7 +160,7 @@ class Parser:
 
 def describe(token: Token, expected: set[str]) -> tuple[str, str]:
     """What is wrong at a token, and what could be there instead."""
-    shown = {"\x02": "$", "\x01": "${{"}.get(token.text[:1], token.text)
+    shown = "${{" if token.text[:1] == "\x01" else token.text
     what = "the text ends too early" if token.kind == END else f"unexpected {shown}"
     words = [word if word[0].isalpha() else f'"{word}"' for word in sorted(spelled(expected))]
     some = ", ".join(words[:8]) + (", ..." if len(words) > 8 else "")

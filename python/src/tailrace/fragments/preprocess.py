@@ -93,6 +93,7 @@ class Reader:
         self.macros: dict[str, Macro] = {}
         self.used: set[str] = set()
         self.given: set[str] = set()
+        self.circular: set[Macro] = set()
         self.conditions: list[Condition] = []
         self.depth = 0
         self.sections: dict[str, Callable[[Passage, int], int]] = {
@@ -285,14 +286,22 @@ class Reader:
         return end
 
     def may_expand(self, place: Place, macro: Macro) -> bool:
-        if macro in place.macros or len(place.macros) >= MAX_MACROS:
-            what = (
-                f"macro {macro.name} uses itself" if macro in place.macros else "macros are nested too deeply"
-            )
-            self.problems.error(place, what, "PRE", f"at most {MAX_MACROS} levels, and no circle")
-            self.add("\x02", place)
-            return False
-        return True
+        known = macro in self.circular
+        if not known and macro not in place.macros and len(place.macros) < MAX_MACROS:
+            return True
+        if not known:
+            self.refuse(place, macro)
+        self.add("\x02", place)
+        return False
+
+    def refuse(self, place: Place, macro: Macro) -> None:
+        """Reports a macro that uses itself, once for all on its circle, or one that is nested too deeply."""
+        if macro in place.macros:
+            self.circular.update(place.macros[place.macros.index(macro) :])
+            fix = f"leave ${macro.name} out of its own text, or out of that of a macro that it uses"
+            self.problems.error(place, f"macro {macro.name} uses itself", "PRE", fix)
+        else:
+            self.problems.error(place, "macros are nested too deeply", "PRE", f"at most {MAX_MACROS} levels")
 
     def arguments(self, passage: Passage, macro: Macro, start: int, end: int) -> tuple[list[Passage], int]:
         """The arguments behind a macro's name; when they are not as they should be, an error and none."""

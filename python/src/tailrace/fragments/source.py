@@ -8,7 +8,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple
 
-from tailrace.console import CommandError
+from tailrace.console import CommandError, refused
 
 # Characters that no program needs and that the passes use as marks.
 MAX_CONTEXT = 10
@@ -121,7 +121,7 @@ def read_source(path: Path, name: str, included_from: Place | None = None) -> So
     try:
         raw = path.read_bytes()
     except OSError as error:
-        raise CommandError(f"{name}: {error.strerror}") from error
+        raise CommandError(refused(error)) from error
     return source_of(raw, path, name, included_from)
 
 

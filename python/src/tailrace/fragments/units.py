@@ -14,7 +14,7 @@ from tailrace.fragments import tree
 from tailrace.fragments.functions import Function
 from tailrace.fragments.lower import symbol_of
 from tailrace.fragments.names import Bound
-from tailrace.fragments.source import Foreign
+from tailrace.fragments.source import Foreign, Place, SourceFile
 
 HEADER = "#include <ucenv.h>\n"
 # What a body's parameter is in C++, and how it is made in the function of the interface.
@@ -53,6 +53,8 @@ class Unit:
 
     name: str
     text: str
+    written: Foreign
+    """The C++ as the user wrote it; nothing of it in what is all ours."""
     imports: tuple[tuple[tree.Import, Function], ...] = ()
     includes_header: bool = True
     unplaced: str = ""
@@ -85,16 +87,18 @@ def body_unit(item: tree.CppSub, heads: Sequence[Foreign], bound: Bound) -> Unit
     foreign = bound.expanded.foreign[item.body]
     text = HEADER + "".join(map(foreign_text, heads)) + body(item, foreign_text(foreign))
     if any(KNOWS_PLACE.search(one.text) for one in (*heads, foreign)):
-        return Unit(item.name, text)
+        return Unit(item.name, text, foreign)
     unplaced = "\n".join(one.text for one in heads)
-    return Unit(item.name, text, unplaced=HEADER + unplaced + body(item, foreign.text))
+    unplaced = HEADER + unplaced + body(item, foreign.text)
+    return Unit(item.name, text, foreign, unplaced=unplaced)
 
 
 def foreign_text(foreign: Foreign) -> str:
-    """The text of a foreign block at its line and column."""
+    """The text of a foreign block at its line and column, which compilers count in bytes."""
     line, column = foreign.place.line_and_column
     name = json.dumps(foreign.place.file.name, ensure_ascii=False)
-    return f"#line {line} {name}\n{' ' * (column - 1)}{foreign.text}\n"
+    before = foreign.place.file.line_text(line)[: column - 1].encode()
+    return f"#line {line} {name}\n{' ' * len(before)}{foreign.text}\n"
 
 
 def body(item: tree.CppSub, text: str) -> str:
@@ -133,7 +137,8 @@ def source_unit(
         else:
             text += checked(item)
         text += function(symbol_of(item), target, item.params)
-    return Unit(source.name, text, imports)
+    file = SourceFile(str(source), source, source.read_text(errors="replace"))
+    return Unit(source.name, text, Foreign(file.text, Place(file, 0)), imports)
 
 
 def checked(item: tree.Import) -> str:
@@ -150,8 +155,8 @@ def mark(item: tree.Import) -> str:
     return f"{SIGNATURE}: {item.name}"
 
 
-def program_unit(document: dict) -> Unit:
-    """A unit that holds a document under the names by which the native program finds it."""
+def program_unit(document: dict, main: SourceFile) -> Unit:
+    """A unit that holds the document of a program under the names by which the native program finds it."""
     text = json.dumps(document, separators=(",", ":"))
     chunks = (text[start : start + 2000] for start in range(0, len(text), 2000))
     literal = "\n".join(json.dumps(chunk) for chunk in chunks)
@@ -161,4 +166,4 @@ def program_unit(document: dict) -> Unit:
         f"const char tailrace_fragments_program[] = {literal};\n"
         f"const unsigned long long tailrace_fragments_program_size = {len(text)};\n}}\n"
     )
-    return Unit("program", content, includes_header=False)
+    return Unit("program", content, Foreign("", Place(main, 0)), includes_header=False)

@@ -16,6 +16,7 @@ from tailrace.fragments.problems import Problems
 from tailrace.fragments.types import stands_for
 from tailrace.fragments.walk import callee_params, statements
 
+WORD = re.compile(r"\w+")
 UNUSED = {
     "let": ("SYN5.2", "let name"),
     "df": ("SYN5.3", "data fragment"),
@@ -176,16 +177,17 @@ def warn_of_unused(bound: Bound, problems: Problems) -> None:
     def warn(at: int, code: str, what: str, name: str) -> None:
         problems.warn(bound.expanded.place(at), f"{what} {name} is never used", code, "remove it")
 
+    called = bound.called | {"main"}
     for symbol in bound.symbols:
         if symbol.kind in UNUSED and not symbol.used and not is_passive(bound, symbol):
             warn(symbol.at, *UNUSED[symbol.kind], symbol.name)
     for item in bound.program.items:
         if isinstance(item, tree.CppSub):
-            body = bound.expanded.foreign[item.body].text
+            words = set(WORD.findall(bound.expanded.foreign[item.body].text))
             for param in item.params:
-                if not re.search(rf"\b{param.name}\b", body):
+                if param.name not in words:
                     warn(param.at, *UNUSED["parameter"], param.name)
-        if isinstance(item, tree.CppSub | tree.Sub) and item.name not in bound.called | {"main"}:
+        if isinstance(item, tree.CppSub | tree.Sub) and item.name not in called:
             warn(item.at, *kind_of(item), item.name)
 
 
