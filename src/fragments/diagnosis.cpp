@@ -92,7 +92,7 @@ void add_groups(const Image& image, const Groups& groups, std::vector<Stuck>& st
       const auto indices = set.name.id.indices();
       entry.writes.push_back({set.name.id.base(), {indices.begin(), indices.end()}, false});
     }
-    entry.group = group.parent, entry.own = token;
+    entry.group = group.parent, entry.own = token, entry.block = !group.after.ended.empty();
   }
 }
 
@@ -117,7 +117,7 @@ void add_knowledge(const Image& image, const Store& store, const std::vector<Id>
     bases.insert(id.base());
     const auto* const stored = store.find(id);
     if (stored == nullptr || stored->state == Stored::State::expected) continue;
-    Missing known{id, stored->state, stored->count_at, {}, {}};
+    Missing known{id, stored->state, stored->count_at(), {}, {}};
     if (const auto remover = stored->remover(); remover.statement != nullptr)
       known.deleted_at = remover.statement->at, known.deleted_calls = calls_of(image, remover.call);
     situation.missing.push_back(std::move(known));
@@ -165,6 +165,7 @@ class Judgement {
  public:
   Judgement(const Image& image, const Situation& situation)
       : image_(image), stuck_(situation.stuck), situation_(situation) {
+    forget_blocks();
     std::ranges::stable_sort(stuck_,
                              [](const Stuck& a, const Stuck& b) { return order_of(a) < order_of(b); });
     for (std::size_t i = 0; i < stuck_.size(); ++i)
@@ -189,6 +190,17 @@ class Judgement {
   }
 
  private:
+  /// Blocks wait for nothing that they would do themselves: their parts are those of who created them.
+  void forget_blocks() {
+    std::map<std::pair<std::int32_t, std::uint64_t>, GroupToken> parents;
+    for (const auto& entry : stuck_)
+      if (entry.block) parents.emplace(key_of(entry.own), entry.group);
+    std::erase_if(stuck_, [](const Stuck& entry) { return entry.block; });
+    for (auto& entry : stuck_)
+      for (auto found = parents.find(key_of(entry.group)); found != parents.end();
+           found = parents.find(key_of(entry.group)))
+        entry.group = found->second;
+  }
   static std::pair<Place, std::string> order_of(const Stuck& fragment) {
     return {fragment.at, fragment.missing.empty() ? "" : fragment.missing[0].text};
   }
