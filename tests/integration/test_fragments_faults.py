@@ -40,7 +40,7 @@ C++ sub wrong(int how, name r) ${{
   if (how == 6) throw std::runtime_error("no luck");
   r = 1;
 $}}
-C++ sub long_work(int i) ${{ usleep(100000); $}}
+C++ sub long_work(int i) ${{ printf("at work\n"); usleep(100000); $}}
 C++ sub bytes(real size, name r) ${{ memset(r.create<char>((size_t)size), 1, (size_t)size); $}}
 C++ sub count(value v, name r) ${{ r = (int)(v.getSize() % 1000003); $}}
 C++ sub say(int v) ${{ printf("%d\n", v); $}}
@@ -127,7 +127,7 @@ def test_a_body_that_ends_its_process_is_named(how, said, threads, program):
 
 def test_a_killed_rank_ends_the_job(program):
     job = start(program, "wrong", ranks=2)  # nothing is wrong, and the bodies take 50 s on each rank
-    job.wait_for(lambda: len(job.processes_of("tailrace-fragments")) == 2, "rank")
+    job.wait_for(lambda: "at work" in job.texts()[0], "body")
     job.blow = time.monotonic()
     os.kill(job.processes_of("tailrace-fragments")[1], signal.SIGKILL)
     ended = job.wait()

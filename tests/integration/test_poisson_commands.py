@@ -16,6 +16,7 @@ from test_rehearse import world
 
 pytestmark = needs("tailrace-poisson")
 EXAMPLE = Path(__file__).resolve().parents[2] / "examples" / "poisson.toml"
+LIMIT_S = 600.0  # of the whole example on a busy machine
 SMALL = ["domain.cells=[127,95]", "solver.blocks=[32,32]"]
 
 
@@ -23,16 +24,17 @@ def stop_and_resume(directory: Path, settings: list[str], *slow: str) -> Path:
     """The example on two ranks, SIGTERM among its sweeps, the rest on three: as a run without a stop."""
     words = [word for setting in settings for word in ("--set", setting)]
     whole, run_dir = directory / "whole", directory / "run"
-    ended = jobs.tailrace("run", EXAMPLE, "-n", 3, "--out", whole, *words, "--no-report")
+    ended = jobs.tailrace("run", EXAMPLE, "-n", 3, "--out", whole, *words, "--no-report", limit_s=LIMIT_S)
     assert ended.status == 0, ended
-    job = jobs.Job(["run", EXAMPLE, "-n", 2, "--out", run_dir, *words, *slow], command=jobs.TAILRACE)
+    start = ["run", EXAMPLE, "-n", 2, "--out", run_dir, *words, *slow]
+    job = jobs.Job(start, command=jobs.TAILRACE, limit_s=LIMIT_S)
     job.wait_for(lambda: jobs.recorded_steps(run_dir / "output.h5") >= 25, "recorded step")
     job.send(signal.SIGTERM)
     ended = job.wait()
     assert ended.status == 4, ended
     stopped = jobs.account(run_dir)
     assert 25 <= stopped["steps"] < jobs.account(whole)["steps"] and stopped["ranks"] == 2
-    ended = jobs.tailrace("resume", run_dir, "-n", 3)
+    ended = jobs.tailrace("resume", run_dir, "-n", 3, limit_s=LIMIT_S)
     assert ended.status == 0, ended
     account = jobs.account(run_dir)
     assert account["status"] == "finished" and account["resumed_from"] == stopped["steps"]
