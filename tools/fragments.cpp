@@ -19,6 +19,7 @@
 #include "fragments/checked_bodies.hpp"
 #include "fragments/interpreter.hpp"
 #include "fragments/runtime.hpp"
+#include "fragments/same_program.hpp"
 #include "fragments/saved_program.hpp"
 #include "fragments/shared_object.hpp"
 #include "fragments_source.hpp"
@@ -212,6 +213,7 @@ int interpret(mpi::CommView world, const Options& options, const fragments::Load
 
 /// Runs the program and says how it ended, on rank 0. Returns the exit status. @collective{world}
 int execute(mpi::CommView world, const Options& options, const fragments::Loaded& loaded) {
+  fragments::require_same_program(world, *loaded.image);
   auto choice = am::parse_transport(options.transport);
   if (!options.fault.empty()) choice.faults = am::parse_faults(options.fault);
   if (world.is_root())

@@ -89,6 +89,15 @@ double termination_us(mpi::CommView comm) {
   return 1e6 * (over_s - mpi::max(comm, seen.ended_s));
 }
 
+/// From the end of the last body to when all ranks have the one cause for which so many fragments wait.
+double verdict_ms(mpi::CommView comm, int waiting, bool cycle) {
+  Seen seen;
+  const auto outcome = fragments::run(comm, never_ends(seen, 0.1, cycle), {fmt::format("{}", waiting)});
+  const double known_s = mpi::max(comm, monotonic_s());
+  if (outcome.errors.size() != 1) throw std::runtime_error("a verdict of other than one cause");
+  return 1e3 * (known_s - mpi::max(comm, seen.ended_s));
+}
+
 /// The time of a program over that which its work takes if the ranks share it equally, with each way to
 /// balance.
 void add_unbalanced(mpi::CommView comm, const std::string& name, bench::Unbalanced made,
@@ -162,6 +171,9 @@ std::vector<Quantity> on_two_ranks(mpi::CommView comm, int count) {
                             timed(comm, "request", remote_values(), count / 4),
                             {"termination", "us", [comm] { return termination_us(comm); }},
                             {"idle rank", "% of a core", [comm] { return idle_percent(comm); }}};
+  for (const bool cycle : {false, true})
+    all.push_back({fmt::format("verdict: {}", cycle ? "cycle" : "missing value"), "ms",
+                   [=] { return verdict_ms(comm, count, cycle); }});
   add_unbalanced(comm, "unbalanced tree", unbalanced_tree(), all);
   add_unbalanced(comm, "unbalanced graph", unbalanced_graph(), all);
   return all;

@@ -248,15 +248,35 @@ Program live_reals(Seen& seen) {
   return program;
 }
 
-Program one_body(Seen& seen, double seconds) {
-  Program program("one body");
+/// A body that works on the last rank.
+static void add_body(Program& program, Scope& main, Seen& seen, double seconds) {
   const auto work = program.atomic("work", [&seen, seconds] {
     const double until_s = monotonic_s() + seconds;
     while (monotonic_s() < until_s) {
     }
     seen.ended_s = monotonic_s();
   });
-  program.main([&](Scope& main) { main.call(work).on(-1); });
+  main.call(work).on(-1);
+}
+
+Program one_body(Seen& seen, double seconds) {
+  Program program("one body");
+  program.main([&](Scope& main) { add_body(program, main, seen, seconds); });
+  return program;
+}
+
+Program never_ends(Seen& seen, double seconds, bool cycle) {
+  constexpr int members = 10;
+  Program program("a program that cannot finish");
+  program.main<int>([&](Scope& main, const Int& n) {
+    add_body(program, main, seen, seconds);
+    const auto x = main.data<int>("x");
+    const auto next = next_body(program);
+    main.for_each(cycle ? 1 : 0, n, [&](Scope& one, const Int& i) {
+      one.call(next).with(x[cycle ? i - 1 : i + 1]).into(x[i]);
+    });
+    if (cycle) main.call(next).with(x[members - 1]).into(x[0]);
+  });
   return program;
 }
 

@@ -46,5 +46,8 @@ fragments::Program waiting(Seen& seen, bool own_names);
 fragments::Program live_reals(Seen& seen);
 /// A body that works for so many seconds on the last rank, and says when it ended.
 fragments::Program one_body(Seen& seen, double seconds);
+/// The same body, and n fragments that wait for ever: for a value that nobody writes, or for ten of them that
+/// wait for each other.
+fragments::Program never_ends(Seen& seen, double seconds, bool cycle);
 
 }  // namespace tailrace::bench

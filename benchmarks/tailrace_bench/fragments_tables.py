@@ -16,6 +16,7 @@ CHAIN_AIM, HOP_AIM, STENCIL_AIM, STENCIL_THREADS_AIM = 1.0, 10.0, 5.0, 3.6
 IDLE_AIM, WAITING_AIM, LIVE_AIM = 3.0, 400, 160
 LATENCY_FACTOR, LATENCY_MORE = 1.1, 0.3
 BALANCE_AIM = 1.1
+VERDICT_AIM_MS = 1000
 RIVALS = ("openmp", "starpu")
 
 
@@ -111,6 +112,8 @@ def verdicts(document: dict[str, Any]) -> list[str]:
     lines += [verdict("empty fragment of a chain", parts["chain"], CHAIN_AIM, "us")]
     lines += [verdict("hop to the other rank", parts["hop"], HOP_AIM, "us")]
     lines += [verdict("idle rank", parts["idle rank"], IDLE_AIM, "% of a core")]
+    for name in ("verdict: missing value", "verdict: cycle"):
+        lines += [verdict(name, parts[name], VERDICT_AIM_MS, "ms")]
     for name in ("unbalanced tree, balance auto", "unbalanced graph, balance auto"):
         lines += [verdict(name, parts[name], BALANCE_AIM, "of the ideal")]
     for name, size in sizes.items():

@@ -10,7 +10,7 @@
 namespace tailrace::am {
 
 /// Modules are numbered from 0; the last one belongs to the layer itself.
-inline constexpr int module_count = 24;
+inline constexpr int module_count = 32;
 inline constexpr int own_module = module_count - 1;
 
 /// Size classes: up to 8 bytes, up to 64, 512, 4 KiB, 32 KiB, 256 KiB, 2 MiB, and more.

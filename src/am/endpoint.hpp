@@ -48,9 +48,11 @@ class Endpoint {
   /// another rank. Without credit from a slow receiver, messages wait here (`waiting_bytes`). @local.
   /// Errors (internal): no such rank or module, or a head larger than `max_head_bytes`.
   void send(int to, int module, const Contents& contents, Completion on_complete = {});
-  /// The same, by any thread: the communicating one sends it in its next `progress`, and is woken for it. The
-  /// head is copied, the body stays unchanged until `on_complete`, which the communicating thread calls.
-  /// Messages of one thread keep their order. @local
+  /// The largest body that `send` copies. @local
+  [[nodiscard]] std::size_t copied_bytes() const noexcept { return options_.rendezvous_bytes; }
+  /// The same as `send`, by any thread: the communicating one sends it in its next `progress`, and is woken
+  /// for it. The head is copied, the body stays unchanged until `on_complete`, which the communicating thread
+  /// calls. Messages of one thread keep their order. @local
   void hand_over(int to, int module, const Contents& contents, Completion on_complete = {});
 
   /// Runs the handlers of what has arrived, sends what was handed over, and lets messages move. What waits to

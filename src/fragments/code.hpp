@@ -116,11 +116,14 @@ struct Declaration {
   std::uint32_t slot = 0;
   std::int32_t home = -1;  ///< number of the rule, if there is one
   bool awaits = false;     ///< of a label: a fragment that has it waits for what is pushed
+  bool indexed = false;    ///< it goes with its block, and may be used with indices
 };
 
 struct Statement;
 struct Statements {
   std::vector<std::uint32_t> declarations;
+  std::vector<std::uint32_t>
+      ended;  ///< declarations whose data fragments go when all that it created has run
   std::vector<const Statement*> statements;
   std::uint32_t first_slot = 0;  ///< of those of its own
   std::uint32_t slots = 0;       ///< from the first to the last of its own

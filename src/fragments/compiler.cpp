@@ -9,6 +9,7 @@
 #include <set>
 #include <utility>
 
+#include "fragments/block_ends.hpp"
 #include "fragments/known_uses.hpp"
 
 namespace tailrace::fragments {
@@ -400,6 +401,7 @@ std::shared_ptr<const Image> compile(const std::string& document, const std::str
   find_written(*image);
   find_labelled(*image);
   count_known_uses(*image);
+  find_block_ends(*image);
   image->main_call = call_of(*image->main);
   image->digest = std::hash<std::string>{}(document);
   return image;

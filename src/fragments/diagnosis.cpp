@@ -24,6 +24,17 @@ bool Pattern::matches(const Id& id) const {
 
 namespace {
 
+/// The only name that a pattern is, or nothing.
+std::optional<Id> exact_name(const Pattern& pattern) {
+  if (pattern.open) return {};
+  Id id = pattern.base;
+  for (const auto& index : pattern.indices) {
+    if (!index) return {};
+    id.take(*index);
+  }
+  return id;
+}
+
 /// The indices that a reference adds to its name, where they do not depend on what is not known yet.
 std::vector<std::optional<std::int32_t>> known_indices(const Image& image, const Fragment& fragment,
                                                        const Code& name) {
@@ -92,7 +103,7 @@ void add_groups(const Image& image, const Groups& groups, std::vector<Stuck>& st
       const auto indices = set.name.id.indices();
       entry.writes.push_back({set.name.id.base(), {indices.begin(), indices.end()}, false});
     }
-    entry.group = group.parent, entry.own = token;
+    entry.group = group.parent, entry.own = token, entry.block = !group.after.ended.empty();
   }
 }
 
@@ -117,7 +128,7 @@ void add_knowledge(const Image& image, const Store& store, const std::vector<Id>
     bases.insert(id.base());
     const auto* const stored = store.find(id);
     if (stored == nullptr || stored->state == Stored::State::expected) continue;
-    Missing known{id, stored->state, stored->count_at, {}, {}};
+    Missing known{id, stored->state, stored->count_at(), {}, {}};
     if (const auto remover = stored->remover(); remover.statement != nullptr)
       known.deleted_at = remover.statement->at, known.deleted_calls = calls_of(image, remover.call);
     situation.missing.push_back(std::move(known));
@@ -165,20 +176,28 @@ class Judgement {
  public:
   Judgement(const Image& image, const Situation& situation)
       : image_(image), stuck_(situation.stuck), situation_(situation) {
+    forget_blocks();
     std::ranges::stable_sort(stuck_,
                              [](const Stuck& a, const Stuck& b) { return order_of(a) < order_of(b); });
     for (std::size_t i = 0; i < stuck_.size(); ++i)
       if (stuck_[i].group.exists()) parts_[key_of(stuck_[i].group)].push_back(i);
     for (std::size_t i = 0; i < stuck_.size(); ++i)
-      for (const auto& pattern : stuck_[i].writes)
-        if (auto& of_base = writers_[pattern.base]; of_base.empty() || of_base.back() != i)
-          of_base.push_back(i);
+      for (const auto& pattern : stuck_[i].writes) {
+        const auto id = exact_name(pattern);
+        auto& writers = id ? exact_writers_[*id] : other_writers_[pattern.base];
+        if (writers.empty() || writers.back() != i) writers.push_back(i);
+      }
+    explained_.resize(stuck_.size()), readers_.resize(stuck_.size());
+    for (std::size_t i = 0; i < stuck_.size(); ++i) {
+      awaited_.push_back(awaited_by(i));
+      for (const auto writer : awaited_.back()) readers_[writer].push_back(i);
+    }
   }
 
   std::vector<Message> messages() {
     for (const auto& fragment : stuck_) add_roots(fragment);
-    explained_.resize(stuck_.size());
-    for (std::size_t i = 0; i < stuck_.size(); ++i) explained_[i] = stuck_[i].failed || has_root(stuck_[i]);
+    for (std::size_t i = 0; i < stuck_.size(); ++i)
+      if (stuck_[i].failed || has_root(stuck_[i])) explain(i);
     spread();
     for (std::size_t i = 0; i < stuck_.size(); ++i) {
       if (explained_[i]) continue;
@@ -189,23 +208,34 @@ class Judgement {
   }
 
  private:
+  /// Blocks wait for nothing that they would do themselves: their parts are those of who created them.
+  void forget_blocks() {
+    std::map<std::pair<std::int32_t, std::uint64_t>, GroupToken> parents;
+    for (const auto& entry : stuck_)
+      if (entry.block) parents.emplace(key_of(entry.own), entry.group);
+    std::erase_if(stuck_, [](const Stuck& entry) { return entry.block; });
+    for (auto& entry : stuck_)
+      for (auto found = parents.find(key_of(entry.group)); found != parents.end();
+           found = parents.find(key_of(entry.group)))
+        entry.group = found->second;
+  }
   static std::pair<Place, std::string> order_of(const Stuck& fragment) {
     return {fragment.at, fragment.missing.empty() ? "" : fragment.missing[0].text};
   }
 
-  /// The fragments that may write a name, but for one.
+  /// The fragments that may write a name. One that waits for it is among them only if it writes just that.
   [[nodiscard]] std::vector<std::size_t> writers_of(const Id& id, const Stuck* reader) const {
     std::vector<std::size_t> writers;
-    const auto candidates = writers_.find(id.base());
-    if (candidates == writers_.end()) return {};
-    for (const auto i : candidates->second) {
-      const bool writes = std::ranges::any_of(stuck_[i].writes, [&](const Pattern& pattern) {
-        const bool exact = !pattern.open &&
-                           std::ranges::all_of(pattern.indices, [](auto index) { return index.has_value(); });
-        return pattern.matches(id) && (&stuck_[i] != reader || exact);
-      });
-      if (writes) writers.push_back(i);
-    }
+    if (const auto exact = exact_writers_.find(id); exact != exact_writers_.end()) writers = exact->second;
+    if (const auto others = other_writers_.find(id.base()); others != other_writers_.end())
+      for (const auto i : others->second) {
+        const bool writes = std::ranges::any_of(stuck_[i].writes, [&](const Pattern& pattern) {
+          return !exact_name(pattern) && pattern.matches(id);
+        });
+        if (writes && &stuck_[i] != reader) writers.push_back(i);
+      }
+    std::ranges::sort(writers);
+    writers.erase(std::ranges::unique(writers).begin(), writers.end());
     return writers;
   }
   [[nodiscard]] const Missing* known(const Id& id) const {
@@ -298,19 +328,18 @@ class Judgement {
     return fmt::format("{} to {} ({} names)", write(first), write(last), ids.size());
   }
 
+  void explain(std::size_t fragment) {
+    if (explained_[fragment]) return;
+    explained_[fragment] = true;
+    fresh_.push_back(fragment);
+  }
   /// Those that wait for somebody whose waiting is explained need no cause of their own.
   void spread() {
-    for (bool changed = true; changed;) {
-      changed = false;
-      for (std::size_t i = 0; i < stuck_.size(); ++i) {
-        if (explained_[i] || !waits_for_explained(i)) continue;
-        explained_[i] = changed = true;
-      }
+    while (!fresh_.empty()) {
+      const auto fragment = fresh_.back();
+      fresh_.pop_back();
+      for (const auto reader : readers_[fragment]) explain(reader);
     }
-  }
-  [[nodiscard]] bool waits_for_explained(std::size_t reader) const {
-    const auto awaited = awaited_by(reader);
-    return std::ranges::any_of(awaited, [&](std::size_t other) { return explained_[other]; });
   }
   /// The fragments that may write what one misses, or the parts of one that waits for its parts.
   [[nodiscard]] std::vector<std::size_t> awaited_by(std::size_t reader) const {
@@ -330,11 +359,9 @@ class Judgement {
   /// Follows first writers from a fragment until one comes again.
   void add_cycle(std::size_t from) {
     std::vector<std::size_t> path;
-    while (std::ranges::find(path, from) == path.end()) {
+    for (std::set<std::size_t> seen; seen.insert(from).second; from = awaited_[from].front()) {
       path.push_back(from);
-      const auto awaited = awaited_by(from);
-      if (awaited.empty()) return void(explained_[from] = true);
-      from = awaited.front();
+      if (awaited_[from].empty()) return explain(from);
     }
     path.erase(path.begin(), std::ranges::find(path, from));
     std::ranges::rotate(path, std::ranges::min_element(path));
@@ -351,7 +378,7 @@ class Judgement {
       for (const auto& call : member.calls) message.lines.push_back("  " + call);
     }
     messages_.push_back(std::move(message));
-    for (const auto member : path) explained_[member] = true;
+    for (const auto member : path) explain(member);
   }
   static std::string needs(const Stuck& fragment) {
     if (fragment.own.exists()) return "waits for all that it created";
@@ -372,8 +399,11 @@ class Judgement {
   std::vector<Stuck> stuck_;
   const Situation& situation_;
   std::vector<bool> explained_;
+  std::vector<std::size_t> fresh_;  ///< explained ones whose readers are not yet
+  std::vector<std::vector<std::size_t>> awaited_, readers_;
   std::map<std::pair<std::int32_t, std::uint64_t>, std::vector<std::size_t>> parts_;  ///< of groups
-  std::map<Id, std::vector<std::size_t>> writers_;                                    ///< by base name
+  std::map<Id, std::vector<std::size_t>> exact_writers_;
+  std::map<Id, std::vector<std::size_t>> other_writers_;  ///< by base name
   std::map<Id, std::size_t> roots_;
   std::vector<Message> messages_;
 };

@@ -35,8 +35,9 @@ struct Stuck {
   std::vector<Pattern> writes;
   std::string when;  ///< " at k = 4"
   bool failed = false;
-  GroupToken group;  ///< of which it is a part
-  GroupToken own;    ///< of a structured fragment that waits for those that it created
+  GroupToken group;    ///< of which it is a part
+  GroupToken own;      ///< of a structured fragment that waits for those that it created
+  bool block = false;  ///< it is none, but a block whose data fragments go when all is over
 };
 
 /// What the home of a missing data fragment knows.

@@ -31,7 +31,7 @@ bool same(const std::shared_ptr<const Home>& a, const std::shared_ptr<const Home
   return a == b || (a && b && a->rule == b->rule && a->captured == b->captured);
 }
 bool same(const Stored& a, const Stored& b) {
-  return a.state == b.state && a.count_at == b.count_at && same(a.writer, b.writer) &&
+  return a.state == b.state && a.count_rule == b.count_rule && same(a.writer, b.writer) &&
          same(a.remover(), b.remover()) && same(a.home(), b.home());
 }
 

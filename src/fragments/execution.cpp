@@ -99,7 +99,8 @@ void count_uses(const Image& image, const Fragment& fragment, std::vector<Post>&
     for (const auto& post : posts) inputs.push_back({post.name, post.value});
   }
   Evaluation evaluation(image, *fragment.frame, inputs);
-  for (const auto& rule : rules.counts) {
+  for (std::size_t i = 0; i < rules.counts.size(); ++i) {
+    const auto& rule = rules.counts[i];
     const auto name = rule.output < 0 ? evaluation.name(rule.name)
                                       : std::optional(posts[static_cast<std::size_t>(rule.output)].name);
     const auto count = evaluation.evaluate(rule.count);
@@ -110,7 +111,8 @@ void count_uses(const Image& image, const Fragment& fragment, std::vector<Post>&
                                         text_of(image, *name), text_of(count.value)),
                             "", "say how many fragments read it, or req_unlimited"});
     for (auto& post : posts)
-      if (post.name.id == name->id) post.uses = count.value.integer(), post.count_at = rule.at;
+      if (post.name.id == name->id)
+        post.uses = count.value.integer(), post.count_rule = static_cast<std::int32_t>(i);
   }
   if (evaluation.faulty()) effects.fault = evaluation.fault();
 }
@@ -131,7 +133,7 @@ void Machine::set_outputs(const Fragment& fragment, Resolution& resolution, tail
                 "", "set it in the body, whatever the inputs are"};
       break;
     }
-    effects.posts.push_back({*parameter.data, std::move(parameter.value), -1, {}, origin});
+    effects.posts.push_back({*parameter.data, std::move(parameter.value), -1, -1, origin});
   }
   if (!effects.fault) {
     std::ranges::move(resolution.after.sets, std::back_inserter(effects.posts));
@@ -145,6 +147,7 @@ void Machine::conclude(AfterActions& after, const GroupToken& group, Effects& ef
   std::ranges::move(after.sets, std::back_inserter(effects.posts));
   std::ranges::move(after.deletes, std::back_inserter(effects.deletes));
   std::ranges::move(after.pushes, std::back_inserter(effects.pushes));
+  std::ranges::move(after.ended, std::back_inserter(effects.ended));
   if (group.exists()) effects.finished.push_back(group);
 }
 
@@ -186,10 +189,8 @@ void Machine::unfold(Fragment fragment, Resolution& resolution, Effects& effects
   else if (statement.kind == Kind::repeat)
     unfold_repeat(fragment, resolution, effects);
   else if (resolution.holds)
-    create(statement.block, frame_within(statement.block, fragment.frame), effects);
+    create(statement.block, frame_within(statement.block, fragment.frame), fragment, effects);
   if (!fragment.inner.exists()) return;
-  for (auto& child : effects.created) child.group = fragment.inner;
-  groups_.expect(fragment.inner, static_cast<std::int64_t>(effects.created.size()));
   if (!effects.again && !effects.fault) effects.finished.push_back(fragment.inner);
   if (effects.again) effects.again->inner = fragment.inner;
 }
@@ -202,7 +203,7 @@ void Machine::unfold_call(const Fragment& fragment, const Resolution& resolution
               "SEM8", "end the recursion by a condition, or allow deeper calls: --depth"};
     return;
   }
-  create(fragment.statement->callee->block, std::make_shared<Frame>(*frame), effects);
+  create(fragment.statement->callee->block, std::make_shared<Frame>(*frame), fragment, effects);
 }
 
 void Machine::unfold_loop(Fragment& fragment, Effects& effects) {
@@ -212,7 +213,7 @@ void Machine::unfold_loop(Fragment& fragment, Effects& effects) {
   effects.created.reserve(static_cast<std::size_t>(std::max<std::int64_t>(left, 0)) *
                           statement.block.statements.size());
   for (; fragment.next <= fragment.last && left > 0; --left) {
-    create(statement.block, iteration(fragment), effects);
+    create(statement.block, iteration(fragment), fragment, effects);
     if (fragment.next == fragment.last) return;  // it may be the largest int
     ++fragment.next;
   }
@@ -223,12 +224,12 @@ void Machine::unfold_repeat(Fragment& fragment, const Resolution& resolution, Ef
   const auto& statement = *fragment.statement;
   if (!resolution.holds) {
     effects.posts.push_back(
-        {*resolution.out, Value(fragment.next), -1, {}, {&statement, fragment.frame->call}});
+        {*resolution.out, Value(fragment.next), -1, -1, {&statement, fragment.frame->call}});
     count_uses(*image_, fragment, effects.posts, effects);
     if (effects.fault) effects.posts.clear();
     return;
   }
-  create(statement.block, iteration(fragment), effects);
+  create(statement.block, iteration(fragment), fragment, effects);
   if (__builtin_add_overflow(fragment.next, 1, &fragment.next)) {
     effects.fault = Fault{statement.at, "the variable of this loop is beyond the range of int", "",
                           "end the loop by its condition"};
@@ -252,15 +253,33 @@ std::shared_ptr<const Home> Machine::home_of(const Declaration& declaration, con
   return home;
 }
 
-void Machine::create(const Statements& block, std::shared_ptr<Frame> frame, Effects& effects) {
+/// The group that the fragments of a block belong to: that of the fragment that creates them, or one of the
+/// block's own, so that its data fragments can go when all of them have run.
+GroupToken Machine::group_of(const Statements& block, const Frame& frame, const Fragment& by) {
+  const auto count = static_cast<std::int64_t>(block.statements.size());
+  const bool own = !block.ended.empty() && count > 0;
+  if (by.inner.exists()) groups_.expect(by.inner, own ? 1 : count);
+  if (!own) return by.inner;
+  AfterActions after;
+  for (const auto number : block.ended)
+    after.ended.push_back(std::get<Name>(frame[image_->declarations[number].slot]));
+  const auto token = groups_.open(options_.rank, {by.statement, frame.call}, by.inner, std::move(after));
+  groups_.expect(token, count);
+  return token;
+}
+
+void Machine::create(const Statements& block, std::shared_ptr<Frame> frame, const Fragment& by,
+                     Effects& effects) {
   for (const auto number : block.declarations) {
     const auto& declaration = image_->declarations[number];
     frame->own(declaration.slot) = Name{Id(options_.rank, ++names_), number, home_of(declaration, *frame)};
   }
+  const auto group = group_of(block, *frame, by);
   for (const auto* statement : block.statements) {
     auto& fragment = effects.created.emplace_back();
     fragment.statement = statement;
     fragment.frame = frame;
+    fragment.group = group;
   }
 }
 

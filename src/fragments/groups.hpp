@@ -21,8 +21,8 @@ struct Origin {
 struct Post {
   Name name;
   Value value;
-  std::int32_t uses = -1;  ///< after which it goes; -1 is without limit
-  Place count_at;          ///< where the number of uses is said
+  std::int32_t uses = -1;        ///< after which it goes; -1 is without limit
+  std::int32_t count_rule = -1;  ///< which rule of its writer says the number of uses
   Origin writer;
   std::vector<Name> pushes{};  ///< labels to which its writer pushes it; not in its form as bytes
 };
@@ -38,11 +38,15 @@ struct AfterActions {
   std::vector<Post> sets;
   std::vector<Removal> deletes;
   std::vector<std::pair<Name, Name>> pushes;
-  [[nodiscard]] bool empty() const noexcept { return sets.empty() && deletes.empty() && pushes.empty(); }
-  void clear() { sets.clear(), deletes.clear(), pushes.clear(); }
+  std::vector<Name> ended;  ///< declared by a block that is over; without indices
+  [[nodiscard]] bool empty() const noexcept {
+    return sets.empty() && deletes.empty() && pushes.empty() && ended.empty();
+  }
+  void clear() { sets.clear(), deletes.clear(), pushes.clear(), ended.clear(); }
 };
 
-/// Structured fragments of this rank that wait until all they created has run.
+/// Structured fragments of this rank that wait until all they created has run, and blocks whose data
+/// fragments go then.
 class Groups {
  public:
   struct Group {

@@ -17,7 +17,7 @@ namespace {
 class Interpreter {
  public:
   Interpreter(const std::shared_ptr<const Image>& image, const Bodies& bodies)
-      : machine_(image, bodies, {}) {}
+      : machine_(image, bodies, {}), store_(*image) {}
 
   Ending run(const std::vector<std::string>& words) {
     ready_.push_back(machine_.start(words));
@@ -76,14 +76,23 @@ class Interpreter {
   }
 
   void apply(Effects effects) {
+    apply_once(effects);
+    auto finished = std::move(effects.finished);
+    for (std::size_t i = 0; i < finished.size(); ++i) {
+      auto next = machine_.child_finished(finished[i]);
+      apply_once(next);
+      finished.insert(finished.end(), next.finished.begin(), next.finished.end());
+    }
+  }
+  void apply_once(Effects& effects) {
     for (auto& post : effects.posts) write(std::move(post));
     for (const auto& removal : effects.deletes) store_.remove(removal);
+    for (const auto& name : effects.ended) store_.end_block(name);
     std::ranges::move(effects.created, std::back_inserter(ready_));
     if (effects.again) {
       auto& queue = effects.again->statement->kind == Kind::loop ? unfolding_ : ready_;
       queue.push_back(std::move(*effects.again));
     }
-    for (const auto& group : effects.finished) apply(machine_.child_finished(group));
   }
   void write(Post post) {
     std::vector<Delivery> deliveries;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <span>
+#include <utility>
 
 namespace tailrace::fragments {
 
@@ -25,7 +26,7 @@ class Uses {
     if (!std::ranges::binary_search(statement.captured, slot_)) return Use::none;
     for (const auto* inner : statement.block.statements)
       if (std::ranges::binary_search(inner->captured, slot_)) return Use::unknown;
-    if (statement.kind == Kind::repeat) return Use::unknown;  // its conditions are some fragments'
+    if (statement.kind == Kind::repeat) return of_repeat(statement);
     auto found = arguments(statement);
     for (const auto* code : {&statement.first, &statement.last, &statement.condition, &statement.label})
       found = together(found, read(*code));
@@ -34,6 +35,14 @@ class Uses {
   }
 
  private:
+  /// Of a loop whose conditions, which are those of some fragments, do not read it.
+  [[nodiscard]] Use of_repeat(const Statement& statement) const {
+    const auto& out = statement.out.tokens;
+    const bool writes = out.size() == 1 && is_it(out.front());
+    const auto others =
+        together(together(read(statement.start), read(statement.condition)), rules(statement.rules));
+    return writes && others == Use::none ? Use::written : Use::unknown;
+  }
   [[nodiscard]] bool is_it(const Token& token) const {
     return token.kind == Token::Kind::name && token.number == slot_;
   }
@@ -80,20 +89,26 @@ class Uses {
   std::uint32_t slot_;
 };
 
-void count(Image& image, Statement& writer, std::uint32_t slot, std::int32_t uses) {
+/// The number of the output of a body that is the whole name of a slot.
+std::int32_t output_of(const Statement& writer, std::uint32_t slot, Code& name) {
   std::int32_t output = 0;
   for (std::size_t i = 0; i < writer.arguments.size(); ++i) {
     if (writer.callee->parameters[i].type != ParameterType::name) continue;
-    const auto& name = writer.arguments[i];
-    if (name.tokens.back().number == slot && name.tokens.size() == 1) {
-      Token constant;
-      constant.number = static_cast<std::uint32_t>(image.constants.size()), constant.at = writer.at;
-      image.constants.emplace_back(uses);
-      writer.rules.counts.push_back({name, {{constant}, writer.at}, writer.at, output});
-      return;
-    }
+    name = writer.arguments[i];
+    if (name.tokens.back().number == slot && name.tokens.size() == 1) return output;
     ++output;
   }
+  return -1;
+}
+
+void count(Image& image, Statement& writer, std::uint32_t slot, std::int32_t uses) {
+  CountRule rule{writer.out, {}, writer.at, -1};
+  if (writer.kind == Kind::execute) rule.output = output_of(writer, slot, rule.name);
+  Token constant;
+  constant.number = static_cast<std::uint32_t>(image.constants.size()), constant.at = writer.at;
+  image.constants.emplace_back(uses);
+  rule.count = {{constant}, writer.at};
+  writer.rules.counts.push_back(std::move(rule));
 }
 
 void count_uses_in(Image& image, const Statements& block) {

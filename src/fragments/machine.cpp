@@ -221,7 +221,7 @@ class Resolver {
         resolution_.after.deletes.push_back({std::move(*name), origin()});
     for (const auto& code : rules.sets)
       if (auto name = evaluation.name(code))
-        resolution_.after.sets.push_back({std::move(*name), Value(std::int32_t{1}), -1, {}, origin()});
+        resolution_.after.sets.push_back({std::move(*name), Value(std::int32_t{1}), -1, -1, origin()});
     for (const auto& push : rules.pushes) {
       auto name = evaluation.name(push.name), to = evaluation.name(push.to);
       if (name && to && evaluation.image().declarations[to->declaration].awaits)

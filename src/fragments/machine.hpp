@@ -45,6 +45,7 @@ struct Effects {
   std::vector<Fragment> created;
   std::vector<Removal> deletes;
   std::vector<std::pair<Name, Name>> pushes;
+  std::vector<Name> ended;           ///< names without indices, whose block is over
   std::vector<GroupToken> finished;  ///< whom to notify
   std::optional<Fragment> again;     ///< the fragment itself, which continues
   std::optional<Fault> fault;
@@ -108,7 +109,8 @@ class Machine {
   void unfold_call(const Fragment& fragment, const Resolution& resolution, Effects& effects);
   void unfold_loop(Fragment& fragment, Effects& effects);
   void unfold_repeat(Fragment& fragment, const Resolution& resolution, Effects& effects);
-  void create(const Statements& block, std::shared_ptr<Frame> frame, Effects& effects);
+  void create(const Statements& block, std::shared_ptr<Frame> frame, const Fragment& by, Effects& effects);
+  GroupToken group_of(const Statements& block, const Frame& frame, const Fragment& by);
   [[nodiscard]] std::shared_ptr<const Home> home_of(const Declaration& declaration, const Frame& frame) const;
   static void conclude(AfterActions& after, const GroupToken& group, Effects& effects);
 

@@ -33,7 +33,8 @@ enum MessageKind : int {
   copy_message,
   push_message,
   pushed_message,
-  use_message
+  use_message,
+  block_message
 };
 
 /// Messages between ranks that run the same program, as values.
@@ -59,9 +60,11 @@ class Mail {
   /// Sends values to a rank. @local, does not wait
   template <class... Values>
   void send(int rank, MessageKind kind, const Values&... values) {
-    Writer writer(*image_);
+    Writer writer(*image_, std::move(memory_));
     (writer << ... << values);
-    const auto bytes = std::make_shared<std::vector<std::byte>>(writer.take());
+    memory_ = writer.take();
+    if (memory_.size() <= endpoint_->copied_bytes()) return endpoint_->send(rank, kind, {{}, memory_});
+    const auto bytes = std::make_shared<std::vector<std::byte>>(std::move(memory_));
     endpoint_->send(rank, kind, {{}, *bytes}, [bytes] {});  // its memory lives until it has left
   }
   template <class T>
@@ -74,6 +77,7 @@ class Mail {
  private:
   am::Endpoint* endpoint_;
   const Image* image_;
+  std::vector<std::byte> memory_;  ///< of messages that are copied, for the next one
 };
 
 }  // namespace tailrace::fragments

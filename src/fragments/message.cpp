@@ -116,7 +116,7 @@ Message written_twice(const Image& image, const Stored& first, const Post& secon
 Message used_too_often(const Image& image, const Stored& value, const Name& name, const Origin& reader) {
   return {reader.statement->at,
           fmt::format("the use count of {} is exhausted, it is set at {}", text_of(image, name),
-                      text_of(image, value.count_at)),
+                      text_of(image, value.count_at())),
           "SEM3.5",
           {},
           calls_of(image, reader.call),

@@ -11,6 +11,7 @@
 
 #include "am/launch.hpp"
 #include "fragments/runtime.hpp"
+#include "fragments/same_program.hpp"
 #include "fragments/saved_program.hpp"
 
 namespace tailrace::fragments {
@@ -174,6 +175,7 @@ std::string to_string(const std::vector<std::int64_t>& executed) {
 Outcome run(mpi::CommView comm, const Program& program, const std::vector<std::string>& words,
             const Options& options) {
   const Bodies bodies(program.bodies().begin(), program.bodies().end());
+  require_same_program(comm, *program.image());
   Outcome outcome;
   SavedProgram saved(comm, program.image()->name, options.checkpoints);
   auto* const checkpoints = options.checkpoints.directory.empty() ? nullptr : &saved;

@@ -57,8 +57,9 @@ void ProgramState::pass_on(int rank, StateItem item) {
 
 void ProgramState::pass(checkpoint::StateArchive& archive, const std::vector<std::string>& words,
                         StateItems& items) const {
-  archive.component("fragments", 2, [&](int version) {
-    if (version < 2)
+  constexpr int known = 3;
+  archive.component("fragments", known, [&](int version) {
+    if (version < known)
       throw Error(ErrorKind::input, "the checkpoint is of an earlier version of fragment programs",
                   "run the program from its beginning");
     std::vector<std::uint64_t> mine{parts_.machine.image().digest};

@@ -45,7 +45,7 @@ class Runtime {
         recording_(*image, endpoint.rank(), options.workers, options.own_process, options.counts),
         mail_(endpoint, *image),
         placement_(mail_, machine_),
-        store_(endpoint.size()),
+        store_(*image, endpoint.size()),
         copies_(
             mail_, machine_, store_, [this](const Name& name) { return placement_.home_of(name); },
             [this](const Id& id, Delivery delivery) { deliver(id, std::move(delivery)); }),
@@ -111,6 +111,7 @@ class Runtime {
     mail_.handle(request_message, [this](MessageReader& in) { answer(in); });
     mail_.handle(answer_message, [this](MessageReader& in) { take_answer(in); });
     mail_.handle(remove_message, [this](MessageReader& in) { store_.remove(Mail::read<Removal>(in)); });
+    mail_.handle(block_message, [this](MessageReader& in) { store_.end_block(Mail::read<Name>(in)); });
     mail_.handle(finished_message,
                  [this](MessageReader& in) { finished_.push_back(Mail::read<GroupToken>(in)); });
   }
@@ -326,6 +327,7 @@ class Runtime {
     for (auto& post : effects.posts) publish(std::move(post));
     for (const auto& removal : effects.deletes) remove(removal);
     for (const auto& [name, label] : effects.pushes) pushes_.push(name, label);
+    for (const auto& name : effects.ended) end_block(name);
     if (effects.again) arrive(std::move(*effects.again), true);
     for (auto& fragment : effects.created)
       if (fragment.runs_body()) distribute(std::move(fragment));
@@ -351,6 +353,16 @@ class Runtime {
     const int home = placement_.home_of(removal.name);
     if (home == mail_.rank()) return store_.remove(removal);
     mail_.send(home, remove_message, removal);
+  }
+  /// The data fragments of a name are at its home, or anywhere if it has indices.
+  void end_block(const Name& name) {
+    const bool anywhere = machine_.image().declarations[name.declaration].indexed;
+    const int first = anywhere ? 0 : placement_.home_of(name);
+    for (int rank = first; rank < (anywhere ? mail_.size() : first + 1); ++rank)
+      if (rank == mail_.rank())
+        store_.end_block(name);
+      else
+        mail_.send(rank, block_message, name);
   }
   void write(Post post) {
     deliveries_.clear();
@@ -389,17 +401,13 @@ class Runtime {
     recording_.data_arrived(task, id, value.bytes().size());
     task.fragment.set_input(id, std::move(value));
     if (--task.awaited > 0) return;
-    recording_.resumes(task);
-    resume(task);
+    recording_.resumes(task), resume(task);
   }
   void count_use(const Name& name, const Origin& reader) {
     if (store_.count_use(name.id)) return;
     failures_.push_back(used_too_often(machine_.image(), *store_.find(name.id), name, reader));
   }
-  void resume(Task& task) {
-    --waiting_;
-    arrived_.push_back(&task);
-  }
+  void resume(Task& task) { --waiting_, arrived_.push_back(&task); }
   void wait(Task& task) {
     ++waiting_, task.order = ++waits_;
     auto& missing = task.resolution->missing;

@@ -20,11 +20,11 @@ void get(MessageReader& in, Origin& origin) {
 }
 
 void put(Writer& out, const Name& name, const Stored& entry) {
-  out << name << entry.state << entry.deletes << entry.uses << entry.value << entry.count_at;
+  out << name << entry.state << entry.deletes << entry.uses << entry.value << entry.count_rule;
   put(out, entry.writer), put(out, entry.remover());
 }
 void get(MessageReader& in, Name& name, Stored& entry) {
-  in >> name >> entry.state >> entry.deletes >> entry.uses >> entry.value >> entry.count_at;
+  in >> name >> entry.state >> entry.deletes >> entry.uses >> entry.value >> entry.count_rule;
   get(in, entry.writer);
   Origin remover;
   get(in, remover);

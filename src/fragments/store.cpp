@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "fragments/store.hpp"
 
+#include <utility>
+
 namespace tailrace::fragments {
 
 /// The value of an entry is gone, and the entry with it, unless its name has no indices.
@@ -35,7 +37,7 @@ const Stored* Store::post(Post& post, std::vector<Delivery>& deliveries) {
   stored.state = Stored::State::live;
   stored.declaration = post.name.declaration;
   stored.value = std::move(post.value), stored.uses = post.uses;
-  stored.writer = std::move(post.writer), stored.count_at = post.count_at;
+  stored.writer = std::move(post.writer), stored.count_rule = post.count_rule;
   stored.set_home(post.name.home);
   ++live_count_;
   live_bytes_ += static_cast<std::int64_t>(stored.value.bytes().size());
@@ -45,8 +47,33 @@ const Stored* Store::post(Post& post, std::vector<Delivery>& deliveries) {
     deliveries.push_back({reader, use(entry)});
     if (--uses == 0) return nullptr;  // others wait for ever
   }
-  if (deletes) retire(entry, Stored::State::deleted);
+  if (deletes || goes_with_block(entry->first, entry->second)) retire(entry, Stored::State::deleted);
   return nullptr;
+}
+
+/// Whether the block of a live value is over. Remembers it for then, if not.
+bool Store::goes_with_block(const Id& id, Stored& entry) {
+  if (entry.uses >= 0) return false;
+  if (!image_->declarations[entry.declaration].indexed) return entry.over;
+  auto& alike = blocks_[id.base()];
+  if (!alike.over) alike.live.push_back(id);
+  return alike.over;
+}
+
+void Store::end_block(const Name& name) {
+  const auto end = [this](Entries::iterator entry) {
+    if (entry->second.state == Stored::State::live && entry->second.uses < 0)
+      retire(entry, Stored::State::deleted);
+  };
+  if (!image_->declarations[name.declaration].indexed) {
+    const auto entry = entries_.try_emplace(name.id).first;
+    entry->second.over = true;
+    return end(entry);
+  }
+  auto& alike = blocks_[name.id];
+  alike.over = true;
+  for (const auto& id : std::exchange(alike.live, {}))
+    if (const auto found = entries_.find(id); found != entries_.end()) end(found);
 }
 
 std::optional<Value> Store::request(const Name& name, const Reader& reader) {
@@ -79,6 +106,7 @@ void Store::restore(const Id& id, Stored entry) {
   if (entry.state == Stored::State::live) {
     ++live_count_;
     live_bytes_ += static_cast<std::int64_t>(entry.value.bytes().size());
+    goes_with_block(id, entry);
   }
   entries_[id] = std::move(entry);
 }

@@ -13,8 +13,8 @@ namespace tailrace::fragments {
 /// The data fragments whose home is one rank. A value is written once; each answer is one use of it.
 class Store {
  public:
-  /// For one of so many ranks.
-  explicit Store(int ranks = 1) : ended_(ranks) {}
+  /// For one of so many ranks that execute a program.
+  explicit Store(const Image& image, int ranks = 1) : image_(&image), ended_(ranks) {}
 
   /// Writes a value and adds the answers to those who wait for it. Takes all of the post but its name.
   /// Returns what is known of the name, and takes nothing, if there was a value already.
@@ -26,6 +26,9 @@ class Store {
   bool count_use(const Id& id);
   /// Deletes a value, or will when it comes.
   void remove(const Removal& removal);
+  /// Deletes the values of all names of a block that is over, given one without its indices, or will when
+  /// they come: nobody can read them. Those with use counts stay.
+  void end_block(const Name& name);
   /// Takes an entry of an earlier run of the program, before any other use of its name.
   void restore(const Id& id, Stored entry);
   void restore(const EndedRange& range) { ended_.add(range); }
@@ -46,11 +49,19 @@ class Store {
 
  private:
   using Entries = std::unordered_map<Id, Stored, IdHash>;
+  /// The names that go with a block and are alike but for their indices.
+  struct Alike {
+    std::vector<Id> live;
+    bool over = false;  ///< what is still on its way here goes at once
+  };
   Value use(Entries::iterator entry);
   void retire(Entries::iterator entry, Stored::State state);
+  bool goes_with_block(const Id& id, Stored& entry);
 
+  const Image* image_;
   Entries entries_;
   EndedNames ended_;
+  std::unordered_map<Id, Alike, IdHash> blocks_;
   std::int64_t live_count_ = 0, live_bytes_ = 0;
   std::vector<std::function<void(const Id&, const Stored&)>> on_release_;
 };

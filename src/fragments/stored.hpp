@@ -26,9 +26,10 @@ class Stored {
   enum class State : std::uint8_t { expected, live, exhausted, deleted };
   State state = State::expected;
   bool deletes = false;  ///< once it is there and has served those who asked before
+  bool over = false;     ///< the block that declares it is: likewise, unless it has a use count
   std::int32_t uses = -1;
   std::uint32_t declaration = 0;  ///< of its name
-  Place count_at;
+  std::int32_t count_rule = -1;   ///< which rule of its writer says the number of uses
   Value value;
   Origin writer;
 
@@ -36,9 +37,10 @@ class Stored {
   Stored(const Stored& other)
       : state(other.state),
         deletes(other.deletes),
+        over(other.over),
         uses(other.uses),
         declaration(other.declaration),
-        count_at(other.count_at),
+        count_rule(other.count_rule),
         value(other.value),
         writer(other.writer),
         first_(other.first_),
@@ -48,6 +50,11 @@ class Stored {
   Stored& operator=(Stored&&) noexcept = default;
   ~Stored() = default;
 
+  /// Where the number of uses is said.
+  [[nodiscard]] Place count_at() const {
+    const bool said = count_rule >= 0 && writer.statement != nullptr;
+    return said ? writer.statement->rules.counts[static_cast<std::size_t>(count_rule)].at : Place();
+  }
   [[nodiscard]] Origin remover() const { return rest_ ? rest_->remover : Origin(); }
   void set_remover(Origin by) { rest().remover = std::move(by); }
   /// As in its name.

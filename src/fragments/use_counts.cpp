@@ -30,7 +30,7 @@ std::vector<UnusedCount> unused_counts(const Image& image, const Store& store) {
   std::vector<UnusedCount> counts;
   for (const auto& [id, stored] : store.entries())
     if (stored.state == Stored::State::live && stored.uses > 0)
-      add(counts, {stored.count_at, 1, stored.uses, text_of(image, Name{id, stored.declaration, {}})});
+      add(counts, {stored.count_at(), 1, stored.uses, text_of(image, Name{id, stored.declaration, {}})});
   return counts;
 }
 

@@ -11,7 +11,8 @@ constexpr std::uint32_t calls_sent = 9;
 }  // namespace
 
 Writer& Writer::operator<<(const std::string& text) {
-  packer_.put(text);
+  append_value(bytes_, text.size());
+  append_bytes(bytes_, std::as_bytes(std::span(text)));
   return *this;
 }
 MessageReader& MessageReader::operator>>(std::string& text) {
@@ -32,14 +33,21 @@ MessageReader& MessageReader::operator>>(Id& id) {
 }
 
 Writer& Writer::operator<<(const Value& value) {
-  const auto bytes = value.bytes();
   *this << value.type();
-  packer_.put(std::vector<std::byte>(bytes.begin(), bytes.end()));
+  if (value.type() == Type::integer) return *this << value.integer();
+  if (value.type() == Type::real) return *this << value.real();
+  append_value(bytes_, value.bytes().size());
+  append_bytes(bytes_, value.bytes());
   return *this;
 }
 MessageReader& MessageReader::operator>>(Value& value) {
   const auto type = unpacker_.get<Type>();
-  value = Value::from_bytes(type, unpacker_.get<std::vector<std::byte>>());
+  if (type == Type::integer)
+    value = Value(unpacker_.get<std::int32_t>());
+  else if (type == Type::real)
+    value = Value(unpacker_.get<double>());
+  else
+    value = Value::from_bytes(type, unpacker_.get<std::vector<std::byte>>());
   return *this;
 }
 
@@ -108,10 +116,10 @@ MessageReader& MessageReader::operator>>(Origin& origin) {
 }
 
 Writer& Writer::operator<<(const Post& post) {
-  return *this << post.name << post.value << post.uses << post.count_at << post.writer;
+  return *this << post.name << post.value << post.uses << post.count_rule << post.writer;
 }
 MessageReader& MessageReader::operator>>(Post& post) {
-  return *this >> post.name >> post.value >> post.uses >> post.count_at >> post.writer;
+  return *this >> post.name >> post.value >> post.uses >> post.count_rule >> post.writer;
 }
 Writer& Writer::operator<<(const Removal& removal) {
   return *this << removal.name << removal.by;
@@ -120,12 +128,12 @@ MessageReader& MessageReader::operator>>(Removal& removal) {
   return *this >> removal.name >> removal.by;
 }
 Writer& Writer::operator<<(const AfterActions& after) {
-  *this << after.sets << after.deletes << after.pushes.size();
+  *this << after.sets << after.deletes << after.ended << after.pushes.size();
   for (const auto& [name, to] : after.pushes) *this << name << to;
   return *this;
 }
 MessageReader& MessageReader::operator>>(AfterActions& after) {
-  *this >> after.sets >> after.deletes;
+  *this >> after.sets >> after.deletes >> after.ended;
   after.pushes.resize(unpacker_.get<std::size_t>());
   for (auto& [name, to] : after.pushes) *this >> name >> to;
   return *this;
@@ -177,11 +185,11 @@ MessageReader& MessageReader::operator>>(Pattern& pattern) {
 
 Writer& Writer::operator<<(const Stuck& stuck) {
   return *this << stuck.statement << stuck.at << stuck.calls << stuck.missing << stuck.writes << stuck.when
-               << stuck.failed << stuck.group << stuck.own;
+               << stuck.failed << stuck.group << stuck.own << stuck.block;
 }
 MessageReader& MessageReader::operator>>(Stuck& stuck) {
   return *this >> stuck.statement >> stuck.at >> stuck.calls >> stuck.missing >> stuck.writes >> stuck.when >>
-         stuck.failed >> stuck.group >> stuck.own;
+         stuck.failed >> stuck.group >> stuck.own >> stuck.block;
 }
 Writer& Writer::operator<<(const Missing& missing) {
   return *this << missing.id << missing.state << missing.count_at << missing.deleted_at

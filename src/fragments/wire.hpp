@@ -12,10 +12,14 @@ namespace tailrace::fragments {
 
 class Writer {
  public:
-  explicit Writer(const Image& image) : image_(&image) {}
+  /// Writes to this memory, from its beginning.
+  explicit Writer(const Image& image, std::vector<std::byte> memory = {})
+      : image_(&image), bytes_(std::move(memory)) {
+    bytes_.clear();
+  }
   template <Bytewise T>
   Writer& operator<<(const T& value) {
-    packer_.put(value);
+    append_value(bytes_, value);
     return *this;
   }
   Writer& operator<<(const std::string& text);
@@ -39,15 +43,15 @@ class Writer {
   Writer& operator<<(const AfterActions& after);
   template <class T>
   Writer& operator<<(const std::vector<T>& values) {
-    packer_.put(values.size());
+    *this << values.size();
     for (const auto& value : values) *this << value;
     return *this;
   }
-  [[nodiscard]] std::vector<std::byte> take() noexcept { return packer_.take(); }
+  [[nodiscard]] std::vector<std::byte> take() noexcept { return std::move(bytes_); }
 
  private:
   const Image* image_;
-  Packer packer_;
+  std::vector<std::byte> bytes_;
 };
 
 class MessageReader {

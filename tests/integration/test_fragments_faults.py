@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Fragment programs that do what they should not: each ends soon, and says where it went wrong."""
 
+import os
 import re
+import signal
 import sys
 import time
 from pathlib import Path
@@ -38,7 +40,7 @@ C++ sub wrong(int how, name r) ${{
   if (how == 6) throw std::runtime_error("no luck");
   r = 1;
 $}}
-C++ sub long_work(int i) ${{ usleep(100000); $}}
+C++ sub long_work(int i) ${{ printf("at work\n"); usleep(100000); $}}
 C++ sub bytes(real size, name r) ${{ memset(r.create<char>((size_t)size), 1, (size_t)size); $}}
 C++ sub count(value v, name r) ${{ r = (int)(v.getSize() % 1000003); $}}
 C++ sub say(int v) ${{ printf("%d\n", v); $}}
@@ -90,13 +92,15 @@ def program(once) -> Path:
     return once("wrong", build)
 
 
-def run(
+def start(
     program: Path, what: str, n: int = 0, x: float = 0.0, ranks: int = 1, options=(), prefix=()
-) -> jobs.Ended:
+) -> jobs.Job:
     command = [str(find_program("tailrace-fragments"))]
-    return jobs.Job(
-        [*options, program, what, n, f"{x:.1f}"], ranks, command=command, prefix=list(prefix)
-    ).wait()
+    return jobs.Job([*options, program, what, n, f"{x:.1f}"], ranks, command=command, prefix=list(prefix))
+
+
+def run(program: Path, what: str, *words, **settings) -> jobs.Ended:
+    return start(program, what, *words, **settings).wait()
 
 
 LINE = next(n for n, line in enumerate(SOURCE.splitlines(), 1) if "wrong(n, r[7][n])" in line)
@@ -119,6 +123,22 @@ def test_a_body_that_ends_its_process_is_named(how, said, threads, program):
     assert ended.status != 0, ended
     named = rf"{PLACE}: error: wrong {re.escape(said)}.* when it was to write r\[7\]\[{how}\]"
     assert re.search(named, ended.err), ended
+
+
+def test_a_killed_rank_ends_the_job(program):
+    job = start(program, "wrong", ranks=2)  # nothing is wrong, and the bodies take 50 s on each rank
+    job.wait_for(lambda: "at work" in job.texts()[0], "body")
+    job.blow = time.monotonic()
+    os.kill(job.processes_of("tailrace-fragments")[1], signal.SIGKILL)
+    ended = job.wait()
+    assert ended.status != 0 and ended.seconds < ENDS_WITHIN_S, ended
+    assert jobs.waits_spin() or "signal 9" in ended.err, ended
+
+
+@pytest.mark.parametrize(("what", "n"), [("none", 0), ("empty", 0), ("empty", 1)])
+def test_fewer_fragments_than_ranks_and_workers(what, n, program):
+    ended = run(program, what, n, ranks=3, options=["-t", 2])
+    assert (ended.status, ended.out, ended.err) == (0, "", ""), ended
 
 
 def test_a_body_that_throws_is_named(program):

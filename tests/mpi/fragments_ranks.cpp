@@ -13,6 +13,7 @@
 #include "am/launch.hpp"
 #include "base/text.hpp"
 #include "described_lifetimes.hpp"
+#include "error_of.hpp"
 #include "fragments/runtime.hpp"
 #include "mpi_case.hpp"
 #include "random_fragments.hpp"
@@ -56,6 +57,13 @@ std::vector<fragments::Options> ways() {
   for (const int workers : {1, 2, 4})
     for (const char* balance : {"off", "auto"}) all.push_back({.workers = workers, .balance = balance});
   return all;
+}
+
+/// Whether a row of a table is for a number of ranks: each is for one of 1, 2 and 3, and for 4 or 7. `full`
+/// cases have all of each; so have ranks that are threads (`unit.fragments`).
+bool is_turn(mpi::CommView comm, std::size_t row) {
+  const auto size = static_cast<std::size_t>(comm.size());
+  return size <= 3 ? row % 3 + 1 == size : (row % 2 == 0) == (size == 4);
 }
 
 void check_described(mpi::CommView comm, const fragments::Options& options, const Described& row) {
@@ -120,12 +128,15 @@ MPI_CASE("stealable fragments of the C++ interface move, others stay, with the s
     }
 }
 
-MPI_CASE("meaning: each sentence on ranks as on one thread, errors included", ranks{1, 2, 3, 4, 7}) {
+MPI_CASE("meaning: each sentence on two numbers of ranks as on one thread, errors included",
+         ranks{1, 2, 3, 4, 7}) {
   const auto all = ways();
   auto turn = static_cast<std::size_t>(comm.size());
-  for (const auto& row : meanings) {
+  for (std::size_t i = 0; i < meanings.size(); ++i) {
+    const auto& row = meanings[i];
     CAPTURE(row.what);
-    if (!left_to_chance(row)) check_program(comm, all[turn++ % all.size()], row.program, row.words);
+    if (is_turn(comm, i) && !left_to_chance(row))
+      check_program(comm, all[turn++ % all.size()], row.program, row.words);
   }
 }
 MPI_CASE("full: each sentence on ranks with each number of workers, balanced or not", ranks{1, 2, 3, 4, 7}) {
@@ -138,12 +149,14 @@ MPI_CASE("full: each sentence on ranks with each number of workers, balanced or 
     }
 }
 
-MPI_CASE("described: each sentence on ranks as on one thread, errors included", ranks{1, 2, 3, 4, 7}) {
+MPI_CASE("described: each sentence on two numbers of ranks as on one thread, errors included",
+         ranks{1, 2, 3, 4, 7}) {
   const auto all = ways();
+  const auto rows = described::all();
   auto turn = static_cast<std::size_t>(comm.size());
-  for (const auto& row : described::all()) {
-    CAPTURE(row.what);
-    check_described(comm, all[turn++ % all.size()], row);
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    CAPTURE(rows[i].what);
+    if (is_turn(comm, i)) check_described(comm, all[turn++ % all.size()], rows[i]);
   }
 }
 MPI_CASE("full: each described sentence on ranks with each number of workers, balanced or not",
@@ -155,6 +168,35 @@ MPI_CASE("full: each described sentence on ranks with each number of workers, ba
       CAPTURE(options.balance);
       check_described(comm, options, row);
     }
+}
+
+MPI_CASE("ranks whose programs differ are refused at the start, all of them", ranks{2, 3}) {
+  const auto error = error_of([&] {
+    fragments::Program program("one of two");
+    const auto nothing = program.atomic("nothing", [] {});
+    program.main([&](fragments::Scope& scope) {
+      scope.call(nothing).with().on(0);
+      if (comm.rank() == 1) scope.call(nothing).with().on(1);
+    });
+    fragments::run(comm, program, {});
+  });
+  REQUIRE(error);
+  CHECK(error->kind == ErrorKind::input);
+  CHECK(error->message == "the ranks have programs that differ");
+  CHECK(error->hint == "give all ranks the same program");
+}
+
+MPI_CASE("more ranks and workers than fragments, and none but main", ranks{1, 3, 7}) {
+  for (const int bodies : {0, 1}) {
+    fragments::Program program("hardly any");
+    const auto nothing = program.atomic("nothing", [] {});
+    program.main([&](fragments::Scope& scope) {
+      for (int i = 0; i < bodies; ++i) scope.call(nothing);
+    });
+    const auto outcome = fragments::run(comm, program, {}, {.workers = 4, .balance = "auto"});
+    CHECK(outcome.errors.empty());
+    CHECK(std::reduce(outcome.executed.begin(), outcome.executed.end()) == 1 + bodies);
+  }
 }
 
 MPI_CASE("random graphs on ranks have the interpreter's results", ranks{2, 3}) {

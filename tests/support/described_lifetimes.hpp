@@ -54,7 +54,7 @@ inline const std::vector<Described> lifetimes = {
      },
      "last 3",
      {},
-     1},
+     0},
     {"a use count that reads data",
      [](S& s, const B& b) {
        const auto x = s.data<int>("x"), n = s.data<int>("n");

@@ -24,6 +24,7 @@ using Bytes = std::vector<std::byte>;
 struct Memory {
   std::vector<Bytes> numbers;
   std::multimap<std::uint64_t, Bytes> items;
+  int version = 0;  ///< of the form of the state; 0: today's
   std::mutex mutex;
 };
 
@@ -34,7 +35,9 @@ class MemoryArchive final : public checkpoint::StateArchive {
   [[nodiscard]] bool restores() const noexcept override { return restores_; }
 
  private:
-  int enter(const std::string& /*component*/, int version) override { return version; }
+  int enter(const std::string& /*component*/, int version) override {
+    return memory_->version > 0 ? memory_->version : version;
+  }
   void pass_numbers(const std::string& /*name*/, h5::ElementType /*type*/, Bytes& bytes) override {
     const std::scoped_lock lock(memory_->mutex);
     if (restores_)
@@ -135,7 +138,7 @@ class Segments {
       if (i + 1 < ranks.size())
         segment.wish = random.next() % 8 == 0 ? fragments::Wish::checkpoint : fragments::Wish::stop;
       segment.after = static_cast<std::int64_t>(random.next() % static_cast<std::uint64_t>(most + 1));
-      last = run(segment, ranks[i], random.next(), printed);
+      last = run_segment(segment, ranks[i], random.next(), printed);
       if (!last.stopped) break;
       ++cuts_;
       state = std::move(next);
@@ -144,8 +147,7 @@ class Segments {
   }
   [[nodiscard]] int cuts() const noexcept { return cuts_; }
 
- private:
-  fragments::Ending run(Segment& segment, int ranks, std::uint64_t seed, Printed& printed) {
+  fragments::Ending run_segment(Segment& segment, int ranks, std::uint64_t seed, Printed& printed) const {
     const auto image = test_image(program_);
     const auto bodies = test_bodies(printed);
     std::vector<fragments::Ending> endings(static_cast<std::size_t>(ranks));
@@ -165,6 +167,7 @@ class Segments {
     return endings[0];
   }
 
+ private:
   std::string program_;
   std::vector<std::string> words_;
   int cuts_ = 0;
@@ -223,6 +226,34 @@ TEST_CASE("checkpoints: random programs with delayed messages, cut up to three t
 }
 TEST_CASE("full: random programs with delayed messages, cut up to three times") {
   check_random(1000, 6000);
+}
+
+TEST_CASE("checkpoints: those of another version of the form are refused") {
+  const Segments program(unbalanced, {"3"});
+  Printed printed;
+  Memory state;
+  Segment first(2);
+  first.to = &state, first.wish = fragments::Wish::stop;
+  REQUIRE(program.run_segment(first, 2, 1, printed).stopped);
+  for (const int version : {1, 2, 9}) {
+    CAPTURE(version);
+    state.version = version;
+    Segment next(2);
+    next.from = &state;
+    const auto error = error_of([&] { program.run_segment(next, 2, 1, printed); });
+    REQUIRE(error);
+    CHECK(error->kind == ErrorKind::input);
+    if (version == 9) {
+      CHECK(error->message == "fragments has version 9, this program knows 3 and older ones");
+    } else {
+      CHECK(error->message == "the checkpoint is of an earlier version of fragment programs");
+      CHECK(error->hint == "run the program from its beginning");
+    }
+  }
+  state.version = 0;
+  Segment again(3);
+  again.from = &state;
+  CHECK(program.run_segment(again, 3, 1, printed).succeeded());
 }
 
 TEST_CASE("checkpoints: an unbalanced recursive program on each number of ranks after each") {

@@ -32,12 +32,13 @@ Id id_of(std::initializer_list<std::int32_t> indices) {
 /// A store, and what happens to data fragments in it.
 struct Home {
   Statement writer;
+  fragments::Image image;
   Store store;
   std::vector<fragments::Delivery> deliveries;
 
-  explicit Home(int ranks = 1) : store(ranks) {}
+  explicit Home(int ranks = 1) : store(image, ranks) { image.declarations.emplace_back(); }
   const Stored* write(const Id& id, int uses) {
-    fragments::Post post{{id, 0, {}}, Value(std::int32_t{7}), uses, {}, {&writer, {}}};
+    fragments::Post post{{id, 0, {}}, Value(std::int32_t{7}), uses, -1, {&writer, {}}};
     return store.post(post, deliveries);
   }
   bool read(const Id& id, std::uint32_t token = 0) {
