@@ -57,6 +57,9 @@ class CudaQueue final : public Queue {
   void copy_to_device(void* to, const void* from, std::size_t bytes) override {
     check_cuda(cudaMemcpyAsync(to, from, bytes, cudaMemcpyHostToDevice, stream_), "a copy from the host");
   }
+  void clear(void* memory, std::size_t bytes) override {
+    check_cuda(cudaMemsetAsync(memory, 0, bytes, stream_), "clearing memory");
+  }
   void record(Event& event) override {
     check_cuda(cudaEventRecord(static_cast<CudaEvent&>(event).native(), stream_), "marking its work");
   }

@@ -44,6 +44,8 @@ class Queue {
   virtual void copy_to_host(void* to, const void* from, std::size_t bytes) = 0;
   /// Copies from memory of the host, which stays as it is until an event behind it is reached. @local
   virtual void copy_to_device(void* to, const void* from, std::size_t bytes) = 0;
+  /// Makes memory of the device zeros. @local
+  virtual void clear(void* memory, std::size_t bytes) = 0;
   /// Puts a mark behind all that was given so far. @local
   virtual void record(Event& event) = 0;
   /// What is given from now on begins when the last mark of `event` is reached. @local
@@ -77,6 +79,12 @@ class Device {
   /// false if the system refuses: copies are right without it, but slow, and hold their caller up. @local
   [[nodiscard]] virtual bool pin(std::span<std::byte> memory) = 0;
   virtual void unpin(std::span<std::byte> memory) noexcept = 0;
+};
+
+/// Names a device and the queue on which a program computes there.
+struct ComputeQueue {
+  Device* device = nullptr;
+  Queue* queue = nullptr;
 };
 
 /// Memory of a device that belongs to its holder.

@@ -106,6 +106,9 @@ class EmulatedQueue final : public Queue, public Emulation {
   void copy_to_device(void* to, const void* from, std::size_t bytes) override {
     enqueue([=] { std::memcpy(to, from, bytes); });
   }
+  void clear(void* memory, std::size_t bytes) override {
+    enqueue([=] { std::memset(memory, 0, bytes); });
+  }
   void record(Event& event) override {
     auto& mine = static_cast<EmulatedEvent&>(event);
     enqueue([&mine, mark = mine.record()] { mine.reach(mark); });
@@ -162,6 +165,7 @@ class BorrowedQueue final : public Queue {
   void copy_to_device(void* to, const void* from, std::size_t bytes) override {
     queue_->copy_to_device(to, from, bytes);
   }
+  void clear(void* memory, std::size_t bytes) override { queue_->clear(memory, bytes); }
   void record(Event& event) override { queue_->record(event); }
   void wait_for(const Event& event) override { queue_->wait_for(event); }
   void synchronize() override { queue_->synchronize(); }
@@ -174,7 +178,8 @@ class BorrowedQueue final : public Queue {
 
 class Emulated final : public EmulatedDevice {
  public:
-  explicit Emulated(const EmulationOptions& options) : state_(options) {
+  Emulated(const EmulationOptions& options, int index) : state_(options) {
+    info_.index = index;
     info_.name = "emulated device";
     info_.memory_bytes = options.memory_bytes;
   }
@@ -235,8 +240,8 @@ class Emulated final : public EmulatedDevice {
 
 }  // namespace
 
-std::unique_ptr<EmulatedDevice> emulate(const EmulationOptions& options) {
-  return std::make_unique<Emulated>(options);
+std::unique_ptr<EmulatedDevice> emulate(const EmulationOptions& options, int index) {
+  return std::make_unique<Emulated>(options, index);
 }
 
 }  // namespace tailrace::device

@@ -27,6 +27,14 @@ DeviceSampler::DeviceSampler(device::Device& device, void* stream, const Plan& p
     for (const auto& share : planned.shares) points_of(share);
 }
 
+double DeviceSampler::needed_bytes(const Plan& plan) noexcept {
+  if (plan.streams.empty()) return 0;
+  std::size_t bytes = static_cast<std::size_t>(block_count * plan.staging_bytes() + plan.accumulator_bytes());
+  for (const auto& stream : plan.streams)
+    for (const auto& share : stream.shares) bytes += share.points.size() * sizeof(LocalPoint);
+  return static_cast<double>(bytes);
+}
+
 DeviceSampler::~DeviceSampler() {
   try {
     compute_->synchronize();

@@ -32,6 +32,8 @@ class DeviceSampler {
   /// Waits for the copies. @local
   ~DeviceSampler();
 
+  /// Bytes of a device's memory that all of them will take. @local
+  [[nodiscard]] static double needed_bytes(const Plan& plan) noexcept;
   [[nodiscard]] device::Device& device() const noexcept { return device_; }
 
   /// Takes a block for the values of a step; `wait` is called with what waits until one is free, if none is.

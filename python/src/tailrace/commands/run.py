@@ -15,6 +15,7 @@ from tailrace.commands.options import (
     Bind,
     CheckpointEvery,
     CheckpointEveryS,
+    Device,
     Exchange,
     Fault,
     Oversubscribe,
@@ -76,6 +77,7 @@ def run(
     write: Write = None,
     sink: Sink = None,
     exchange: Exchange = None,
+    device: Device = None,
     bind: Bind = "auto",
     launcher: Starter = None,
     oversubscribe: Oversubscribe = False,
@@ -130,7 +132,7 @@ FIELDS = (
     "check",
     "json",
 )
-NATIVE_OPTIONS = ("write", "sink", "exchange", "fault", "pace", "trace", "wall_limit")
+NATIVE_OPTIONS = ("write", "sink", "exchange", "device", "fault", "pace", "trace", "wall_limit")
 CHECKPOINT_OPTIONS = ("checkpoint_every", "checkpoint_every_s")
 PROGRAM_PARAMETERS = ("arguments", "depth", *PROGRAM)
 
