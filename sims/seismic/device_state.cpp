@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <algorithm>
+#include <utility>
 
 #include "device/boxes.hpp"
 #include "device_step.hpp"
@@ -77,20 +78,24 @@ class DeviceState final : public SolverState {
     done.wait();
     if (!own_.empty()) {
       lend_fields();
-      sources_.p = const_cast<Real*>(first(0, now_)) - layout_.origin;
-      sources_.q = fields_.size() > 1 ? const_cast<Real*>(first(1, now_)) - layout_.origin : nullptr;
+      spans_.begin(queue_, trace::Kind::compute, step);
+      sources_.p = first(0, now_) - layout_.origin;
+      sources_.q = fields_.size() > 1 ? first(1, now_) - layout_.origin : nullptr;
       add_sources_on_device(queue_, sources_, step);
       for (const Box& shell : halo_.shells()) update_on_device(queue_, arrays_, shell);
     }
-    start_halos(1 - now_);
+    start_halos(1 - now_, step);
     if (!own_.empty()) update_on_device(queue_, arrays_, halo_.interior());
+    spans_.end(queue_);
     const trace::Scope scope(log_, trace::Kind::exchange, step);
     halo_.finish();
     queue_.record(done);
     now_ = 1 - now_;
   }
 
-  [[nodiscard]] output::FieldView view(bool wants_q, Index3 point) const override {
+  [[nodiscard]] output::FieldView view(bool wants_q, Index3 point) override {
+    spans_.collect();
+    halo_.collect_spans();
     return {.data = first(wants_q && fields_.size() > 1 ? 1 : 0, now_) + layout_.at(point) - layout_.origin,
             .type = h5::element_type_of<Real>(),
             .box = {},
@@ -109,7 +114,7 @@ class DeviceState final : public SolverState {
   }
 
   void get_halos() override {
-    start_halos(now_);
+    start_halos(now_, 0);
     halo_.finish();
   }
 
@@ -163,9 +168,9 @@ class DeviceState final : public SolverState {
     arrays_.p_other = first(0, 1 - now_);
     arrays_.q_other = first(last, 1 - now_);
   }
-  void start_halos(std::size_t level) {
+  void start_halos(std::size_t level, StepIndex step) {
     if (own_.empty()) return;
-    for (std::size_t f = 0; f < fields_.size(); ++f) halo_.start(first(f, level));
+    for (std::size_t f = 0; f < fields_.size(); ++f) halo_.start(first(f, level), step);
   }
 
   /// Calls `action` with parts of a box, so small that `transfer_` holds each, and the place of the first
@@ -234,6 +239,7 @@ class DeviceState final : public SolverState {
   StepArrays<Real> arrays_;
   SourceArrays<Real> sources_;
   std::array<std::unique_ptr<device::Event>, 2> done_{device_.make_event(), device_.make_event()};
+  device::SpanLog spans_{device_, "device"};
   layout::DeviceHalo halo_;
 };
 

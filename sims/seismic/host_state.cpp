@@ -47,7 +47,7 @@ class HostState final : public SolverState {
     now_ = 1 - now_;
   }
 
-  [[nodiscard]] output::FieldView view(bool wants_q, Index3 first) const override {
+  [[nodiscard]] output::FieldView view(bool wants_q, Index3 first) override {
     const auto& field = fields_[wants_q && fields_.size() > 1 ? 1 : 0];
     return {.data = field[now_].data() + layout_.at(first),
             .type = h5::element_type_of<Real>(),

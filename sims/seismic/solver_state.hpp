@@ -30,7 +30,7 @@ class SolverState {
   virtual ~SolverState() = default;
   virtual void advance(StepIndex step) = 0;
   /// The field at a point of the rank's box, counted from its low corner.
-  [[nodiscard]] virtual output::FieldView view(bool wants_q, Index3 first) const = 0;
+  [[nodiscard]] virtual output::FieldView view(bool wants_q, Index3 first) = 0;
   [[nodiscard]] virtual SolverMemory memory() const noexcept = 0;
   virtual void state(checkpoint::StateArchive& archive) = 0;
   virtual void get_halos() = 0;

@@ -32,6 +32,9 @@ class Event {
   [[nodiscard]] virtual bool reached() const = 0;
   /// Waits for it. Any thread. @local. Errors: as `reached`.
   virtual void wait() const = 0;
+  /// Seconds by the device from the last mark of an earlier event to that of this one. Both are reached, and
+  /// of `Device::make_timed_event`. @local. Errors: as `reached`.
+  [[nodiscard]] virtual double seconds_since(const Event& earlier) const = 0;
 };
 
 /// Work that a device does in the order in which it was given; work of different queues may overlap. No call
@@ -71,6 +74,8 @@ class Device {
   /// without being made. @local
   [[nodiscard]] virtual std::unique_ptr<Queue> queue_of(void* native) = 0;
   [[nodiscard]] virtual std::unique_ptr<Event> make_event() = 0;
+  /// One that also says when its mark was reached.
+  [[nodiscard]] virtual std::unique_ptr<Event> make_timed_event() = 0;
 
   /// Memory of the device. @local. Errors (resource): as much is not there; the message says how much is.
   [[nodiscard]] virtual void* allocate(std::size_t bytes) = 0;

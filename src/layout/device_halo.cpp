@@ -24,7 +24,8 @@ DeviceHalo::DeviceHalo(mpi::CommView comm, device::Device& device, device::Queue
       compute_(compute),
       layout_(config.layout),
       element_bytes_(config.element_bytes),
-      plan_(plan_halo(config, comm.rank())) {
+      plan_(plan_halo(config, comm.rank())),
+      spans_(device, "device halos") {
   TAILRACE_CHECK(config.decomposition.ranks() == comm.size(), "a halo has the ranks of its communicator");
   mpi::collectively(comm, [&] {
     if (plan_.sends.empty() && plan_.receives.empty()) return;
@@ -79,18 +80,32 @@ device::Array DeviceHalo::array(const Field& field) const noexcept {
   return {field.first, layout_.stride_y, layout_.stride_z, element_bytes_};
 }
 
-void DeviceHalo::start(void* first) {
+void DeviceHalo::start(void* first, StepIndex step) {
   if (!copies_) return;
   TAILRACE_CHECK(started_ < static_cast<int>(fields_.size()), "a halo is made for the fields that it has");
   auto& field = fields_[static_cast<std::size_t>(started_)];
   field.first = first;
+  field.step = step;
   sends_.boxes.pack(compute_, array(field), field.sent.data());
   compute_.record(*field.packed);
-  copies_->wait_for(*field.packed);
-  if (sends_.bytes > 0) copies_->copy_to_host(field.out.data(), field.sent.data(), sends_.bytes);
-  copies_->record(*field.out_there);
+  copy_out(field);
   field.in_there->wait();  // the last copy has left the memory that messages come to now
   receive(field, started_++);
+}
+
+void DeviceHalo::copy_out(Field& field) {
+  copies_->wait_for(*field.packed);
+  spans_.begin(*copies_, trace::Kind::exchange, field.step, static_cast<std::int64_t>(sends_.bytes));
+  if (sends_.bytes > 0) copies_->copy_to_host(field.out.data(), field.sent.data(), sends_.bytes);
+  spans_.end(*copies_);
+  copies_->record(*field.out_there);
+}
+
+void DeviceHalo::copy_in(Field& field) {
+  spans_.begin(*copies_, trace::Kind::exchange, field.step, static_cast<std::int64_t>(receives_.bytes));
+  if (receives_.bytes > 0) copies_->copy_to_device(field.received.data(), field.in.data(), receives_.bytes);
+  spans_.end(*copies_);
+  copies_->record(*field.in_there);
 }
 
 void DeviceHalo::receive(Field& field, int number) {
@@ -120,8 +135,7 @@ void DeviceHalo::finish() {
   mpi::wait_all(receiving_);
   for (int i = 0; i < started_; ++i) {
     auto& field = fields_[static_cast<std::size_t>(i)];
-    if (receives_.bytes > 0) copies_->copy_to_device(field.received.data(), field.in.data(), receives_.bytes);
-    copies_->record(*field.in_there);
+    copy_in(field);
     compute_.wait_for(*field.in_there);
     receives_.boxes.unpack(compute_, array(field), field.received.data());
   }

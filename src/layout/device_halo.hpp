@@ -11,6 +11,7 @@
 #include "base/aligned.hpp"
 #include "device/boxes.hpp"
 #include "device/device.hpp"
+#include "device/span_log.hpp"
 #include "halo_plan.hpp"
 #include "tailrace/comm.hpp"
 #include "tailrace/halo.hpp"
@@ -38,10 +39,12 @@ class DeviceHalo {
   /// As `Halo::start`: packs behind what the queue has, and starts the copies; what comes behind in the queue
   /// runs meanwhile. `first` is an address of the device. The field has the next number, from 0 on after each
   /// `finish`. @collective{comm}, does not wait for the queue.
-  void start(void* first);
+  void start(void* first, StepIndex step);
   /// Waits for messages. The halos are in the arrays for what comes behind in the queue. @collective{comm}
   void finish();
 
+  /// Adds to the trace which copies have come to their end. @local
+  void collect_spans() { spans_.collect(); }
   /// Bytes of its memory on a device, and pinned ones of the host, once made. @local
   [[nodiscard]] std::int64_t device_bytes() const noexcept { return device_bytes_; }
   /// What either will be, for a rank. @local
@@ -58,12 +61,15 @@ class DeviceHalo {
     std::span<std::byte> out, in;  ///< of the host
     std::unique_ptr<device::Event> packed, out_there, in_there;
     void* first = nullptr;
+    StepIndex step = 0;
   };
   Side make_side(const std::vector<HaloPart>& parts, const HaloConfig& config, const Box& own);
   void make_fields(int count);
   void send(Field& field, int number);
   void receive(Field& field, int number);
   [[nodiscard]] device::Array array(const Field& field) const noexcept;
+  void copy_out(Field& field);
+  void copy_in(Field& field);
 
   mpi::Comm comm_;
   device::Device& device_;
@@ -72,6 +78,7 @@ class DeviceHalo {
   std::size_t element_bytes_;
   HaloPlan plan_;
   std::unique_ptr<device::Queue> copies_;
+  device::SpanLog spans_;
   Side sends_, receives_;
   AlignedVector<std::byte> host_;
   std::optional<device::Pin> pin_;

@@ -156,7 +156,8 @@ double Run::Impl::buffer_bytes() const {
 
 output::Session& Run::Impl::open_output(const std::string& path, const output::FileHead& head,
                                         std::int64_t simulation_bytes, const output::Resume& resume) {
-  constexpr int logs = 2;  // of this thread and of the writer's
+  // Of this thread and of the writer's; of a device's kernels, halos and samples.
+  const int logs = device_.device() != nullptr ? 5 : 2;
   // What libraries took to read the input, to plan transforms and, on the first messages, to exchange data,
   // they keep. None of it grows afterwards.
   predicted_bytes_ = std::max(resident_memory_bytes(), baseline_bytes_ + simulation_bytes);

@@ -15,6 +15,7 @@ import command
 import jobs
 from shared import Shared
 from tailrace.doctor import devices_here
+from tailrace.trace import read_run
 from test_seismic import CASE as REFERENCE_CASE
 from test_seismic import DATA, REFERENCE
 
@@ -144,6 +145,30 @@ def test_a_run_on_a_device_is_that_of_the_processor(processor, device):
     cells = 50 * 31 * 28  # with the sponge
     assert 11 * 4 * cells * 0.35 < rank["predicted_device_memory_bytes"] < 64e6
     assert "device" not in jobs.account(processor)["per_rank"][0]
+
+
+def test_the_trace_shows_what_the_device_does_meanwhile(tmp_path):
+    ended = run(tmp_path, "--device", DEVICE, "--write", "threads", ranks=2)
+    assert ended.status == 0, ended
+    trace = read_run(tmp_path / "run")
+    assert not trace.problems
+    for rank in trace.ranks:
+        kernels, copies, halos = (
+            rank.select(thread, kind)
+            for thread, kind in (
+                ("device", "compute"),
+                ("device copies", "pack"),
+                ("device halos", "exchange"),
+            )
+        )
+        assert list(kernels["step"]) == list(range(1, STEPS + 1))
+        assert (kernels["end_s"] > kernels["start_s"]).all() and (np.diff(kernels["start_s"]) > 0).all()
+        assert sorted(set(copies["step"])) == list(range(1, STEPS + 1)) and (copies["bytes"] > 0).all()
+        assert len(halos) == STEPS * 2 * 2  # two fields, out and in
+        begin, end = rank.select("main", "compute")["start_s"].min(), rank.events["end_s"].max()
+        assert begin <= kernels["start_s"].min() and kernels["end_s"].max() <= end
+    ended = command.tailrace("report", tmp_path / "run")
+    assert ended.status == 0, ended
 
 
 SLOW_IF_EMULATED = [pytest.mark.full] if DEVICE == "emulated" else []

@@ -103,8 +103,8 @@ std::int64_t wrong_on_device(mpi::CommView comm, const Decomposition& decomposit
   Field one(own, width, element_bytes, 0), other(own, width, element_bytes, 2);
   DeviceHalo halo(comm, *device, *queue, {decomposition, one.layout(), element_bytes, width, points}, 2);
   for (int round = 0; round < 3; ++round) {
-    halo.start(one.first());
-    halo.start(other.first());
+    halo.start(one.first(), round);
+    halo.start(other.first(), round);
     halo.finish();
   }
   queue->synchronize();
