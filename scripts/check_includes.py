@@ -23,7 +23,13 @@ LEVELS = (
     ("run",),
 )
 # Edges within a level.
-EXTRA = {"mpi": {"trace"}, "h5": {"trace"}, "checkpoint": {"output"}, "fragments": {"checkpoint"}}
+EXTRA = {
+    "mpi": {"trace"},
+    "h5": {"trace"},
+    "device": {"trace"},
+    "checkpoint": {"output"},
+    "fragments": {"checkpoint"},
+}
 # The rooms of a module: directories below src/MODULE, lowest level first. Those of a level know no other.
 ROOMS = {
     "output": (

@@ -55,11 +55,9 @@ class Halo {
 
  private:
   struct Message;
-  void plan_messages(const HaloConfig& config);
-  void divide_box(const HaloConfig& config);
 
   mpi::Comm comm_;
-  Box own_, interior_;
+  Box interior_;
   std::vector<Box> shells_;
   std::vector<Message> sends_, receives_;
   std::vector<MPI_Request> receiving_, sending_;

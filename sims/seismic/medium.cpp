@@ -434,8 +434,16 @@ Real* Medium<Real>::row_of(std::size_t coefficient, const Box& own, std::int64_t
 
 template <class Real>
 void Medium<Real>::lend(StepArrays<Real>& arrays) const noexcept {
+  std::array<const Real*, count> first;
+  for (std::size_t i = 0; i < count; ++i) first[i] = values_[i].array.data();
+  lend(arrays, first);
+}
+
+template <class Real>
+void Medium<Real>::lend(StepArrays<Real>& arrays,
+                        const std::array<const Real*, count>& first) const noexcept {
   const auto coefficient = [&](std::size_t i) {
-    return Coefficient<Real>{values_[i].array.data(), values_[i].stride_y, values_[i].stride_z};
+    return Coefficient<Real>{first[i], values_[i].stride_y, values_[i].stride_z};
   };
   arrays.speed = coefficient(0);
   arrays.across = coefficient(1);

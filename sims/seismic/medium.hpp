@@ -86,15 +86,22 @@ class Medium {
   Medium(const Properties& properties, const Boundary& boundary, const Extremes& extremes, Index3 cells,
          const Box& own, double dt_s);
 
+  static constexpr std::size_t count = 7;  ///< speed, across, moveout, shear, axis x, y, z
+
   /// Hands the coefficients to a step.
   void lend(StepArrays<Real>& arrays) const noexcept;
+  /// Hands out the coefficients from copies of their arrays, which begin at `first`.
+  void lend(StepArrays<Real>& arrays, const std::array<const Real*, count>& first) const noexcept;
+  /// The array of a coefficient. @local
+  [[nodiscard]] std::span<const Real> values(std::size_t coefficient) const noexcept {
+    return values_[coefficient].array;
+  }
   [[nodiscard]] std::int64_t memory_bytes() const noexcept;
   /// Returns what that will be. @local
   [[nodiscard]] static double needed_bytes(const Properties& properties, const Boundary& boundary,
                                            const Box& own);
 
  private:
-  static constexpr std::size_t count = 7;  // speed, across, moveout, shear, axis x, y, z
   static std::array<bool, count> varying(const Properties& properties, const Boundary& boundary) noexcept;
   static std::int64_t values_in(const Box& own, bool varies);
   struct Values {

@@ -30,6 +30,7 @@ std::variant<Options, run::Notice> parse_options(int argc, const char* const* ar
   CommandLine line;
   const auto app = run::make_parser(program_info);
   run::add_case_options(*app, line);
+  run::add_device_option(*app, line);
   app->add_option("words", line.proxy, "instead of a case: as the public Fletcher programs are called")
       ->type_name("FORM NX NY NZ ABSORB DX DY DZ DT TMAX")
       ->group("Files");

@@ -44,15 +44,22 @@ class Program final : public run::CaseProgram {
   [[nodiscard]] run::RunSize size() const override {
     return run::grid_size(options_.subject() + ": domain.cells", options_.problem.cells);
   }
-  [[nodiscard]] double needed_bytes(int rank) const override {
-    return Solver::needed_bytes(options_.problem, ranks(), rank);
-  }
+  [[nodiscard]] double needed_bytes(int rank) const override { return needed_memory(rank).host_bytes; }
+  [[nodiscard]] double device_bytes(int rank) const override { return needed_memory(rank).device_bytes; }
   [[nodiscard]] std::int64_t own_cells() const override { return solver_->own_cells().volume(); }
   int end(const run::DriveResult& result, const run::Run::Summary& summary) override;
   [[nodiscard]] std::string rate(StepIndex steps_done) override {
     return fmt::format(", {:.1f} Msamples/s", samples(steps_done) / computed_s_ / 1e6);
   }
 
+  /// The device that computes, if one does.
+  [[nodiscard]] std::optional<device::ComputeQueue> device() const {
+    const auto queue = run_.compute_queue();
+    return queue.device != nullptr ? std::optional(queue) : std::nullopt;
+  }
+  [[nodiscard]] SolverMemory needed_memory(int rank) const {
+    return Solver::needed_memory(options_.problem, ranks(), rank, device().has_value());
+  }
   void survey_domain();
   void plan_outputs();
   void warn_of_wavelets();
@@ -77,7 +84,8 @@ void Program::plan() {
 }
 
 run::SimulationCalls Program::make() {
-  return run::calls_of(solver_.emplace(comm_, options_.problem, extremes_, run_.log()));
+  return run::calls_of(solver_.emplace(comm_, options_.problem, extremes_, run_.log(),
+                                       SolverPlace{.bricks = {}, .device = device()}));
 }
 
 /// Refuses media that cannot be and time steps for which the scheme is not stable.
@@ -157,6 +165,7 @@ void Program::describe() {
       "{}\n",
       TAILRACE_VERSION, to_string(problem.properties.equations), n.x, n.y, n.z, grid.x, grid.y, grid.z,
       options_.steps, counted(comm_.size(), "rank"), output_text()));
+  if (device()) report(fmt::format("computed by {}\n", run_.device_text()));
   const double limit_s = largest_stable_dt_s(problem.spacing_m, extremes_.speed_m_s);
   report(fmt::format("dt = {:g} s, {:.1f} % of the largest stable one ({:.4g} s)\n", problem.dt_s,
                      100 * problem.dt_s / limit_s, limit_s));

@@ -1,17 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "solver.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
 #include <limits>
 
-#include "base/aligned.hpp"
 #include "mpi/verdict.hpp"
-#include "sponge.hpp"
-#include "tailrace/error.hpp"
-#include "tailrace/halo.hpp"
+#include "solver_state.hpp"
 
 namespace tailrace::seismic {
 
@@ -40,26 +35,6 @@ Box part_of(const Box& box, const Problem& problem, std::int64_t margin) noexcep
 layout::Decomposition decomposition_of(const Problem& problem, int ranks) {
   return layout::Decomposition::bricks(problem.grid(), layout::min_cut_bricks(problem.grid(), ranks));
 }
-
-/// The fields that the equations have: p, and q where it differs.
-std::size_t field_count(Equations equations) noexcept {
-  return equations == Equations::isotropic ? 1 : 2;
-}
-
-template <class Real>
-double bytes_of(const Problem& problem, const Box& own) {
-  if (own.empty()) return 0;
-  const auto levels = static_cast<double>(2 * field_count(problem.properties.equations));
-  const auto layout = ArrayLayout::of<Real>(own.extents(), reach);
-  return levels * static_cast<double>(layout.size) * sizeof(Real) +
-         Medium<Real>::needed_bytes(problem.properties, problem.boundary, own);
-}
-
-/// A value to be added at a point of the rank's arrays.
-struct LocalSource {
-  std::int64_t at = 0;
-  const Source* source = nullptr;
-};
 
 }  // namespace
 
@@ -94,208 +69,16 @@ Extremes survey(mpi::CommView comm, const Problem& problem) {
   return all;
 }
 
-/// Describes what does not depend on the precision.
-class Solver::State {
- public:
-  State() = default;
-  State(const State&) = delete;
-  State& operator=(const State&) = delete;
-  virtual ~State() = default;
-  virtual void advance(StepIndex step) = 0;
-  /// The field at a point of the rank's box, counted from its low corner.
-  [[nodiscard]] virtual output::FieldView view(bool wants_q, Index3 first) const = 0;
-  [[nodiscard]] virtual std::int64_t memory_bytes() const noexcept = 0;
-  virtual void state(checkpoint::StateArchive& archive) = 0;
-  virtual void get_halos() = 0;
-};
-
-template <class Real>
-class Solver::StateOf final : public Solver::State {
- public:
-  StateOf(mpi::CommView comm, const Problem& problem, const Extremes& extremes,
-          const layout::Decomposition& decomposition, trace::Log& log)
-      : own_(decomposition.box(comm.rank())),
-        layout_(ArrayLayout::of<Real>(own_.extents(), reach)),
-        log_(log),
-        grid_(problem.grid()),
-        dt_s_(problem.dt_s),
-        sources_(problem.sources),
-        medium_(problem.properties, problem.boundary, extremes, problem.cells, own_, problem.dt_s),
-        halo_(comm, {.decomposition = decomposition,
-                     .layout = {layout_.stride_y, layout_.stride_z},
-                     .element_bytes = sizeof(Real),
-                     .width = reach,
-                     .points = problem.properties.equations == Equations::tti ? layout::HaloPoints::edges
-                                                                              : layout::HaloPoints::faces}) {
-    fields_.resize(field_count(problem.properties.equations));
-    if (own_.empty()) return;
-    for (auto& field : fields_)
-      for (auto& level : field) level = zero_array<Real>(layout_.size, layout_.stride_z);
-    locate_sources(problem.boundary.width);
-    set_up(problem, extremes);
-  }
-
-  void advance(StepIndex step) override {
-    add_sources(step);
-    if (!own_.empty()) {
-      lend_fields();
-      for (const Box& shell : halo_.shells()) update(arrays_, shell);
-    }
-    start_halos(1 - now_);
-    update_interior();
-    const trace::Scope scope(log_, trace::Kind::exchange, step);
-    halo_.finish();
-    now_ = 1 - now_;
-  }
-
-  [[nodiscard]] output::FieldView view(bool wants_q, Index3 first) const override {
-    const auto& field = fields_[wants_q && fields_.size() > 1 ? 1 : 0];
-    return {.data = field[now_].data() + layout_.at(first),
-            .type = h5::element_type_of<Real>(),
-            .box = {},
-            .stride_y = layout_.stride_y,
-            .stride_z = layout_.stride_z};
-  }
-
-  [[nodiscard]] std::int64_t memory_bytes() const noexcept override {
-    std::size_t bytes = 0;
-    for (const auto& field : fields_)
-      for (const auto& level : field) bytes += level.size() * sizeof(Real);
-    return static_cast<std::int64_t>(bytes) + medium_.memory_bytes();
-  }
-
-  void state(checkpoint::StateArchive& archive) override {
-    archive.component("waves", 1, [&](int) {
-      double dt_s = dt_s_;
-      archive.value("dt_s", dt_s);
-      if (dt_s != dt_s_)
-        throw Error(ErrorInfo{
-            .kind = ErrorKind::input,
-            .message = fmt::format("the checkpoint is of a run with time.dt_s = {:g}, not {:g}", dt_s, dt_s_),
-            .path = {},
-            .hint = "resume with the case that wrote it"});
-      for (std::size_t f = 0; f < fields_.size(); ++f) {
-        const std::string name = f == 0 ? "p" : "q";
-        archive.field(name, level_state(fields_[f][now_]));
-        archive.field(name + "_before", level_state(fields_[f][1 - now_]));
-      }
-    });
-  }
-
-  void get_halos() override {
-    start_halos(now_);
-    halo_.finish();
-  }
-
- private:
-  void start_halos(std::size_t level) {
-    if (own_.empty()) return;
-    for (std::size_t f = 0; f < fields_.size(); ++f)
-      halo_.start(fields_[f][level].data() + layout_.origin, static_cast<int>(f));
-  }
-  [[nodiscard]] checkpoint::FieldState level_state(AlignedVector<Real>& level) const {
-    return {.data = own_.empty() ? nullptr : level.data() + layout_.origin,
-            .type = h5::element_type_of<Real>(),
-            .domain = grid_,
-            .box = own_,
-            .stride_y = layout_.stride_y,
-            .stride_z = layout_.stride_z};
-  }
-  /// A source belongs to its point wherever that is stored, halos included.
-  void locate_sources(std::int64_t width) {
-    for (const Source& source : sources_) {
-      const Index3 at{source.cell.x + width - own_.lo.x, source.cell.y + width - own_.lo.y,
-                      source.cell.z + width - own_.lo.z};
-      const Index3 n = own_.extents();
-      const Box stored{{-reach, -reach, -reach}, {n.x + reach, n.y + reach, n.z + reach}};
-      if (stored.contains(at)) local_sources_.push_back({layout_.at(at), &source});
-    }
-  }
-
-  void set_up(const Problem& problem, const Extremes& extremes) {
-    arrays_.equations = problem.properties.equations;
-    arrays_.stride_y = layout_.stride_y;
-    arrays_.stride_z = layout_.stride_z;
-    medium_.lend(arrays_);
-    for (std::size_t axis = 0; axis < arrays_.weights.size(); ++axis)
-      arrays_.weights[axis] = Weights<Real>::of_spacing(problem.spacing_m[axis]);
-    if (problem.boundary.kind != Boundary::Kind::sponge) return;
-    const std::array ranges{own_.x(), own_.y(), own_.z()};
-    const Index3 grid = problem.grid();
-    const std::array points{grid.x, grid.y, grid.z};
-    for (std::size_t axis = 0; axis < ranges.size(); ++axis) {
-      const Sponge sponge{.points = points[axis],
-                          .width = problem.boundary.width,
-                          .spacing_m = problem.spacing_m[axis],
-                          .speed_m_s = extremes.speed_m_s,
-                          .dt_s = problem.dt_s};
-      damping_[axis] = damping_along<Real>(sponge, ranges[axis]);
-      arrays_.damping[axis] = damping_[axis].data();
-    }
-  }
-
-  void add_sources(StepIndex step) {
-    for (const auto& [at, source] : local_sources_) {
-      if (step > static_cast<StepIndex>(source->values.size())) continue;
-      for (auto& field : fields_)
-        field[now_][static_cast<std::size_t>(at)] +=
-            static_cast<Real>(source->values[static_cast<std::size_t>(step - 1)]);
-    }
-  }
-
-  /// Points the step at the two levels as they are.
-  void lend_fields() noexcept {
-    const std::int64_t origin = layout_.origin;
-    arrays_.p = fields_.front()[now_].data() + origin;
-    arrays_.q = fields_.back()[now_].data() + origin;
-    arrays_.p_other = fields_.front()[1 - now_].data() + origin;
-    arrays_.q_other = fields_.back()[1 - now_].data() + origin;
-  }
-
-  /// In batches where there are messages, which resume in between.
-  void update_interior() {
-    constexpr std::int64_t batches = 4, thinnest = 16;
-    const Box& interior = halo_.interior();
-    if (own_.empty() || interior.empty()) return;
-    const std::int64_t planes = interior.z().size();
-    const std::int64_t count =
-        halo_.shells().empty() ? 1 : std::clamp<std::int64_t>(planes / thinnest, 1, batches);
-    for (std::int64_t i = 0; i < count; ++i) {
-      Box batch = interior;
-      batch.lo.z = interior.lo.z + planes * i / count;
-      batch.hi.z = interior.lo.z + planes * (i + 1) / count;
-      update(arrays_, batch);
-      halo_.progress();
-    }
-  }
-
-  Box own_;
-  ArrayLayout layout_;
-  trace::Log& log_;
-  Index3 grid_;
-  double dt_s_;
-  std::vector<Source> sources_;
-  Medium<Real> medium_;
-  std::vector<std::array<AlignedVector<Real>, 2>> fields_;  ///< p, and q if it differs; two levels each
-  std::size_t now_ = 0;
-  std::array<AlignedVector<Real>, 3> damping_;
-  std::vector<LocalSource> local_sources_;
-  StepArrays<Real> arrays_;
-  layout::Halo halo_;  ///< after the fields, whose memory its messages use
-};
-
 Solver::Solver(mpi::CommView comm, const Problem& problem, const Extremes& extremes, trace::Log& log,
-               const layout::RankBricks* bricks) {
-  const auto decomposition = bricks != nullptr ? layout::Decomposition::bricks(problem.grid(), *bricks)
-                                               : decomposition_of(problem, comm.size());
+               const SolverPlace& place) {
+  const auto decomposition = place.bricks ? layout::Decomposition::bricks(problem.grid(), *place.bricks)
+                                          : decomposition_of(problem, comm.size());
   const Box own = decomposition.box(comm.rank());
   own_cells_ = part_of(own, problem, problem.margin);
   const Index3 in_grid = plus(own_cells_.lo, problem.boundary.width - problem.margin);
   first_ = {in_grid.x - own.lo.x, in_grid.y - own.lo.y, in_grid.z - own.lo.z};
-  if (problem.precision == h5::ElementType::float32)
-    state_ = std::make_unique<StateOf<float>>(comm, problem, extremes, decomposition, log);
-  else
-    state_ = std::make_unique<StateOf<double>>(comm, problem, extremes, decomposition, log);
+  const StateConfig config{comm, problem, extremes, decomposition, log};
+  state_ = place.device ? make_device_state(config, *place.device) : make_host_state(config);
 }
 Solver::~Solver() = default;
 
@@ -317,14 +100,18 @@ void Solver::restored(StepIndex) {
   state_->get_halos();
 }
 
-double Solver::needed_bytes(const Problem& problem, int ranks, int rank) {
-  const Box own = decomposition_of(problem, ranks).box(rank);
-  return problem.precision == h5::ElementType::float32 ? bytes_of<float>(problem, own)
-                                                       : bytes_of<double>(problem, own);
+SolverMemory Solver::needed_memory(const Problem& problem, int ranks, int rank, bool on_device) {
+  const auto decomposition = decomposition_of(problem, ranks);
+  const bool single = problem.precision == h5::ElementType::float32;
+  if (on_device)
+    return single ? device_memory<float>(problem, decomposition, rank)
+                  : device_memory<double>(problem, decomposition, rank);
+  const Box own = decomposition.box(rank);
+  return single ? host_memory<float>(problem, own) : host_memory<double>(problem, own);
 }
 
 std::int64_t Solver::memory_bytes() const noexcept {
-  return state_->memory_bytes();
+  return static_cast<std::int64_t>(state_->memory().host_bytes);
 }
 
 }  // namespace tailrace::seismic

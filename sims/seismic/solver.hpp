@@ -3,9 +3,11 @@
 
 #include <array>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "device/device.hpp"
 #include "h5/file.hpp"
 #include "kernel.hpp"
 #include "medium.hpp"
@@ -49,14 +51,28 @@ double largest_stable_dt_s(const std::array<double, 3>& spacing_m, double speed_
 /// ranks: values that cannot be.
 Extremes survey(mpi::CommView comm, const Problem& problem);
 
+/// Bytes that the solver takes on a rank.
+struct SolverMemory {
+  double host_bytes = 0, device_bytes = 0;
+};
+
+/// Describes where a solver computes, if not as usual.
+struct SolverPlace {
+  std::optional<layout::RankBricks> bricks = {};    ///< cut the grid, instead of the way that costs least
+  std::optional<device::ComputeQueue> device = {};  ///< instead of the processor
+};
+
+class SolverState;
+
 /// The fields p and q of a problem on this rank's part of the grid, and how they continue; a
-/// `run::Simulation`. Their values do not depend on the number of ranks and threads, bit for bit.
+/// `run::Simulation`. Their values do not depend on the number of ranks and threads, bit for bit; those of
+/// devices differ from those of processors by rounding.
 class Solver {
  public:
-  /// Everything at rest. With `bricks` the grid is cut so instead of in the way that costs least.
-  /// @collective{comm}, synchronises
+  /// Everything at rest. @collective{comm}, synchronises. Errors (resource), on all ranks: a device has no
+  /// room.
   Solver(mpi::CommView comm, const Problem& problem, const Extremes& extremes, trace::Log& log,
-         const layout::RankBricks* bricks = nullptr);
+         const SolverPlace& place = {});
   ~Solver();
   Solver(const Solver&) = delete;
   Solver& operator=(const Solver&) = delete;
@@ -67,19 +83,18 @@ class Solver {
   [[nodiscard]] output::FieldView field(const std::string& quantity) const;
   /// This rank's part of what fields show, counted there, which may be empty. @local
   [[nodiscard]] const Box& own_cells() const noexcept { return own_cells_; }
+  /// Bytes of the host's memory. @local
   [[nodiscard]] std::int64_t memory_bytes() const noexcept;
-  /// Returns what `memory_bytes` will be on a rank. @local
-  [[nodiscard]] static double needed_bytes(const Problem& problem, int ranks, int rank);
+  /// Returns what a rank will take. @local
+  [[nodiscard]] static SolverMemory needed_memory(const Problem& problem, int ranks, int rank,
+                                                  bool on_device);
   /// Saves or restores the two levels of the fields. @local. Errors (input): another time step.
   void state(checkpoint::StateArchive& archive);
   /// After the state came back: gets the halos from the other ranks. @collective
   void restored(StepIndex step);
 
  private:
-  class State;
-  template <class Real>
-  class StateOf;
-  std::unique_ptr<State> state_;
+  std::unique_ptr<SolverState> state_;
   Box own_cells_;
   Index3 first_;  ///< its low corner in the arrays
 };

@@ -62,6 +62,7 @@ class OutgoingField final : public OutgoingSet {
              {.name = "extents", .value = fmt::format("{} {} {}", n.x, n.y, n.z)}}};
   }
   void make_cell(std::size_t cell, std::span<std::byte> out) override {
+    if (field_.read) return field_.read(cells_[cell], out);
     output::Share share;
     share.type = field_.type;
     share.block = cells_[cell];

@@ -40,6 +40,23 @@ void copy_cell(const Box& cell, std::span<const std::byte> data, const Box& shar
     }
 }
 
+/// Hands what the boxes share from a cell to the field.
+void write_cell(const Box& cell, std::span<const std::byte> data, const Box& shared,
+                const FieldState& field) {
+  if (shared.empty()) return;
+  if (shared == cell) return field.write(cell, data);
+  const Index3 n = shared.extents();
+  std::vector<std::byte> values(static_cast<std::size_t>(n.volume()) * h5::size_bytes(field.type));
+  copy_cell(cell, data, shared,
+            {.data = values.data(),
+             .type = field.type,
+             .domain = {},
+             .box = shared,
+             .stride_y = n.x,
+             .stride_z = n.x * n.y});
+  field.write(shared, values);
+}
+
 /// Returns whether a range has keys from `lowest` to `highest`.
 bool touch(const std::vector<KeyRange>& ranges, std::uint64_t lowest, std::uint64_t highest) {
   const auto after = std::partition_point(ranges.begin(), ranges.end(),
@@ -121,7 +138,7 @@ void Restoration::pass_field(const std::string& name, const FieldState& field) {
         const Box cell = box_of(entry), shared = intersect(cell, field.box);
         if (cell.volume() * set.bytes_each() != static_cast<std::int64_t>(data.size()))
           refuse(path, "a cell has another number of values than points");
-        copy_cell(cell, data, shared, field);
+        field.write ? write_cell(cell, data, shared, field) : copy_cell(cell, data, shared, field);
         filled += shared.volume();
         if (!field.box.contains(cell.lo)) return;
         taken.count += static_cast<std::uint64_t>(cell.volume());

@@ -21,7 +21,9 @@ namespace {
 
 class CudaEvent final : public Event {
  public:
-  CudaEvent() { check_cuda(cudaEventCreateWithFlags(&event_, cudaEventDisableTiming), "making an event"); }
+  explicit CudaEvent(unsigned flags) {
+    check_cuda(cudaEventCreateWithFlags(&event_, flags), "making an event");
+  }
   ~CudaEvent() override { cudaEventDestroy(event_); }
   CudaEvent(const CudaEvent&) = delete;
   CudaEvent& operator=(const CudaEvent&) = delete;
@@ -33,6 +35,13 @@ class CudaEvent final : public Event {
     return true;
   }
   void wait() const override { check_cuda(cudaEventSynchronize(event_), "its work"); }
+  [[nodiscard]] double seconds_since(const Event& earlier) const override {
+    constexpr double s_per_ms = 1e-3;
+    float passed_ms = 0;
+    check_cuda(cudaEventElapsedTime(&passed_ms, static_cast<const CudaEvent&>(earlier).native(), event_),
+               "timing its work");
+    return s_per_ms * static_cast<double>(passed_ms);
+  }
   [[nodiscard]] cudaEvent_t native() const noexcept { return event_; }
 
  private:
@@ -56,6 +65,9 @@ class CudaQueue final : public Queue {
   }
   void copy_to_device(void* to, const void* from, std::size_t bytes) override {
     check_cuda(cudaMemcpyAsync(to, from, bytes, cudaMemcpyHostToDevice, stream_), "a copy from the host");
+  }
+  void clear(void* memory, std::size_t bytes) override {
+    check_cuda(cudaMemsetAsync(memory, 0, bytes, stream_), "clearing memory");
   }
   void record(Event& event) override {
     check_cuda(cudaEventRecord(static_cast<CudaEvent&>(event).native(), stream_), "marking its work");
@@ -102,7 +114,8 @@ class CudaDevice final : public Device {
   }
   std::unique_ptr<Queue> make_queue() override { return std::make_unique<CudaQueue>(); }
   std::unique_ptr<Queue> queue_of(void* native) override { return std::make_unique<CudaQueue>(native); }
-  std::unique_ptr<Event> make_event() override { return std::make_unique<CudaEvent>(); }
+  std::unique_ptr<Event> make_event() override { return std::make_unique<CudaEvent>(cudaEventDisableTiming); }
+  std::unique_ptr<Event> make_timed_event() override { return std::make_unique<CudaEvent>(cudaEventDefault); }
 
   void* allocate(std::size_t bytes) override {
     void* memory = nullptr;

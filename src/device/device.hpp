@@ -32,6 +32,9 @@ class Event {
   [[nodiscard]] virtual bool reached() const = 0;
   /// Waits for it. Any thread. @local. Errors: as `reached`.
   virtual void wait() const = 0;
+  /// Seconds by the device from the last mark of an earlier event to that of this one. Both are reached, and
+  /// of `Device::make_timed_event`. @local. Errors: as `reached`.
+  [[nodiscard]] virtual double seconds_since(const Event& earlier) const = 0;
 };
 
 /// Work that a device does in the order in which it was given; work of different queues may overlap. No call
@@ -44,6 +47,8 @@ class Queue {
   virtual void copy_to_host(void* to, const void* from, std::size_t bytes) = 0;
   /// Copies from memory of the host, which stays as it is until an event behind it is reached. @local
   virtual void copy_to_device(void* to, const void* from, std::size_t bytes) = 0;
+  /// Makes memory of the device zeros. @local
+  virtual void clear(void* memory, std::size_t bytes) = 0;
   /// Puts a mark behind all that was given so far. @local
   virtual void record(Event& event) = 0;
   /// What is given from now on begins when the last mark of `event` is reached. @local
@@ -69,6 +74,8 @@ class Device {
   /// without being made. @local
   [[nodiscard]] virtual std::unique_ptr<Queue> queue_of(void* native) = 0;
   [[nodiscard]] virtual std::unique_ptr<Event> make_event() = 0;
+  /// One that also says when its mark was reached.
+  [[nodiscard]] virtual std::unique_ptr<Event> make_timed_event() = 0;
 
   /// Memory of the device. @local. Errors (resource): as much is not there; the message says how much is.
   [[nodiscard]] virtual void* allocate(std::size_t bytes) = 0;
@@ -77,6 +84,12 @@ class Device {
   /// false if the system refuses: copies are right without it, but slow, and hold their caller up. @local
   [[nodiscard]] virtual bool pin(std::span<std::byte> memory) = 0;
   virtual void unpin(std::span<std::byte> memory) noexcept = 0;
+};
+
+/// Names a device and the queue on which a program computes there.
+struct ComputeQueue {
+  Device* device = nullptr;
+  Queue* queue = nullptr;
 };
 
 /// Memory of a device that belongs to its holder.

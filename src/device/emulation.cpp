@@ -11,6 +11,7 @@
 #include <optional>
 #include <thread>
 
+#include "base/system.hpp"
 #include "tailrace/error.hpp"
 
 namespace tailrace::device {
@@ -67,9 +68,13 @@ class EmulatedEvent final : public Event {
     const std::scoped_lock lock(mutex_);
     return recorded_;
   }
+  [[nodiscard]] double seconds_since(const Event& earlier) const override {
+    return reached_at_s() - static_cast<const EmulatedEvent&>(earlier).reached_at_s();
+  }
   void reach(std::int64_t mark) {
     const std::scoped_lock lock(mutex_);
     reached_ = std::max(reached_, mark);
+    reached_at_s_ = monotonic_s();
     changed_.notify_all();
   }
   void wait_for(std::int64_t mark) const {
@@ -78,7 +83,13 @@ class EmulatedEvent final : public Event {
   }
 
  private:
+  [[nodiscard]] double reached_at_s() const {
+    const std::scoped_lock lock(mutex_);
+    return reached_at_s_;
+  }
+
   const State* state_;
+  double reached_at_s_ = 0;
   mutable std::mutex mutex_;
   mutable std::condition_variable changed_;
   std::int64_t recorded_ = 0, reached_ = 0;
@@ -105,6 +116,9 @@ class EmulatedQueue final : public Queue, public Emulation {
   }
   void copy_to_device(void* to, const void* from, std::size_t bytes) override {
     enqueue([=] { std::memcpy(to, from, bytes); });
+  }
+  void clear(void* memory, std::size_t bytes) override {
+    enqueue([=] { std::memset(memory, 0, bytes); });
   }
   void record(Event& event) override {
     auto& mine = static_cast<EmulatedEvent&>(event);
@@ -162,6 +176,7 @@ class BorrowedQueue final : public Queue {
   void copy_to_device(void* to, const void* from, std::size_t bytes) override {
     queue_->copy_to_device(to, from, bytes);
   }
+  void clear(void* memory, std::size_t bytes) override { queue_->clear(memory, bytes); }
   void record(Event& event) override { queue_->record(event); }
   void wait_for(const Event& event) override { queue_->wait_for(event); }
   void synchronize() override { queue_->synchronize(); }
@@ -174,7 +189,8 @@ class BorrowedQueue final : public Queue {
 
 class Emulated final : public EmulatedDevice {
  public:
-  explicit Emulated(const EmulationOptions& options) : state_(options) {
+  Emulated(const EmulationOptions& options, int index) : state_(options) {
+    info_.index = index;
     info_.name = "emulated device";
     info_.memory_bytes = options.memory_bytes;
   }
@@ -194,6 +210,8 @@ class Emulated final : public EmulatedDevice {
     return std::make_unique<BorrowedQueue>(*static_cast<EmulatedQueue*>(native));
   }
   std::unique_ptr<Event> make_event() override { return std::make_unique<EmulatedEvent>(state_); }
+
+  std::unique_ptr<Event> make_timed_event() override { return make_event(); }
 
   void* allocate(std::size_t bytes) override {
     const std::scoped_lock lock(state_.mutex);
@@ -235,8 +253,8 @@ class Emulated final : public EmulatedDevice {
 
 }  // namespace
 
-std::unique_ptr<EmulatedDevice> emulate(const EmulationOptions& options) {
-  return std::make_unique<Emulated>(options);
+std::unique_ptr<EmulatedDevice> emulate(const EmulationOptions& options, int index) {
+  return std::make_unique<Emulated>(options, index);
 }
 
 }  // namespace tailrace::device

@@ -39,6 +39,7 @@ class EmulatedDevice : public Device {
   [[nodiscard]] virtual EmulationCounts counts() const = 0;
 };
 
-std::unique_ptr<EmulatedDevice> emulate(const EmulationOptions& options = {});
+/// @param index  that it says it has
+std::unique_ptr<EmulatedDevice> emulate(const EmulationOptions& options = {}, int index = 0);
 
 }  // namespace tailrace::device

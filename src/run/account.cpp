@@ -37,25 +37,29 @@ RankAccount account_from(const trace::Log& log) {
 namespace {
 
 json to_json(const RankAccount& account, int rank) {
-  return {{"rank", rank},
-          {"host", host_name()},
-          {"cells", account.cells},
-          {"setup_s", account.setup_s},
-          {"compute_s", account.compute_s},
-          {"exchange_s", account.exchange_s},
-          {"pack_s", account.pack_s},
-          {"output_wait_s", account.output.wait_s},
-          {"write_s", account.output.write_s},
-          {"write_cpu_s", account.output.write_cpu_s},
-          {"write_bytes", account.output.bytes},
-          {"writes", account.output.writes},
-          {"waits", account.output.waits},
-          {"write_retries", account.output.retries},
-          {"dropped_bytes", account.output.dropped_bytes},
-          {"checkpoint_s", account.checkpoint.stalled_s},
-          {"checkpoint_bytes", account.checkpoint.bytes},
-          {"peak_memory_bytes", peak_memory_bytes()},
-          {"predicted_memory_bytes", account.predicted_memory_bytes}};
+  json out{{"rank", rank},
+           {"host", host_name()},
+           {"cells", account.cells},
+           {"setup_s", account.setup_s},
+           {"compute_s", account.compute_s},
+           {"exchange_s", account.exchange_s},
+           {"pack_s", account.pack_s},
+           {"output_wait_s", account.output.wait_s},
+           {"write_s", account.output.write_s},
+           {"write_cpu_s", account.output.write_cpu_s},
+           {"write_bytes", account.output.bytes},
+           {"writes", account.output.writes},
+           {"waits", account.output.waits},
+           {"write_retries", account.output.retries},
+           {"dropped_bytes", account.output.dropped_bytes},
+           {"checkpoint_s", account.checkpoint.stalled_s},
+           {"checkpoint_bytes", account.checkpoint.bytes},
+           {"peak_memory_bytes", peak_memory_bytes()},
+           {"predicted_memory_bytes", account.predicted_memory_bytes}};
+  if (account.device.is_null()) return out;
+  out["device"] = account.device;
+  out["predicted_device_memory_bytes"] = account.predicted_device_memory_bytes;
+  return out;
 }
 
 /// Returns where a rank and its writer run.

@@ -48,6 +48,7 @@ void check_faults(const output::WriteOptions& write, int ranks) {
 
 int CaseProgram::execute() {
   if (const auto status = instead()) return *status;
+  run_.open_device();
   if (options_.check_ranks > 0 && comm_.size() > 1)
     throw bad_option("--check --ranks is for one process, which checks for all", "start it without mpirun");
   check_faults(options_.write, ranks_);
@@ -71,13 +72,18 @@ int CaseProgram::execute() {
   return end(result, close(result));
 }
 
+double CaseProgram::host_bytes(int rank) const {
+  return needed_bytes(rank) + run_.host_bytes_of_device(device_bytes(rank));
+}
+
 void CaseProgram::check_memory() {
+  run_.check_device_memory([this](int rank) { return device_bytes(rank); }, ranks_, size());
   if (options_.check_ranks == 0)
-    return run::check_memory(comm_, needed_bytes(comm_.rank()) + run_.buffer_bytes(), size());
+    return run::check_memory(comm_, host_bytes(comm_.rank()) + run_.buffer_bytes(), size());
   // One process checks for all. Of a batch job it cannot know how many machines there are: each holds a rank.
   double sum = run_.buffer_bytes(), most = 0;
   for (int rank = 0; rank < ranks_; ++rank) {
-    const double bytes = needed_bytes(rank);
+    const double bytes = host_bytes(rank);
     sum += bytes;
     most = std::max(most, bytes);
   }
@@ -86,7 +92,7 @@ void CaseProgram::check_memory() {
 
 /// What the simulation has, or will have at most where it grows.
 std::int64_t CaseProgram::simulation_bytes() const {
-  return std::max(simulation_.memory_bytes(), static_cast<std::int64_t>(needed_bytes(comm_.rank())));
+  return std::max(simulation_.memory_bytes(), static_cast<std::int64_t>(host_bytes(comm_.rank())));
 }
 
 void CaseProgram::begin(StepIndex done) {

@@ -108,7 +108,7 @@ class Drive {
   void look(StepIndex step) {
     const auto& watch = context_.watch;
     if (result_.not_finite_at || !watch.is_due(step, steps_.last)) return;
-    if (!is_finite(simulation_.field(watch.quantity))) result_.not_finite_at = step;
+    if (!context_.is_finite(simulation_.field(watch.quantity))) result_.not_finite_at = step;
   }
 
   template <class Outcome>
@@ -120,11 +120,14 @@ class Drive {
   }
 
   void start_verdict() {
-    auto& [comm, session, stop, log, watch, checkpoints, after_step, next_sample] = context_;
-    verdict_.start({.failed = session.failure().has_value() || (watch.ends_run && result_.not_finite_at),
-                    .stop = stop.requested() || session.planned(),
+    auto& session = context_.session;
+    auto* const checkpoints = context_.checkpoints;
+    const bool failed = session.failure() || (context_.watch.ends_run && result_.not_finite_at);
+    const bool wish = context_.stop.take_checkpoint_wish();
+    verdict_.start({.failed = failed,
+                    .stop = context_.stop.requested() || session.planned(),
                     .number = session.reached(output::WriteState::durable),
-                    .wish = stop.take_checkpoint_wish() || (checkpoints != nullptr && checkpoints->wants()),
+                    .wish = wish || (checkpoints != nullptr && checkpoints->wants()),
                     .waiting = checkpoints != nullptr && checkpoints->waits(session)});
   }
 

@@ -6,10 +6,12 @@
 #include <omp.h>
 
 #include <CLI/CLI.hpp>
+#include <cstdlib>
 #include <filesystem>
 
 #include "base/memory_reserve.hpp"
 #include "base/system.hpp"
+#include "run/run_device.hpp"
 #include "tailrace/run/case_file.hpp"
 #include "tailrace/run/case_write.hpp"
 
@@ -18,6 +20,16 @@ namespace tailrace::run {
 namespace {
 
 namespace fs = std::filesystem;
+
+/// The devices that the command line names, or else the environment. Errors (usage): they are no choice.
+DeviceChoice device_choice(const CaseWords& words) {
+  DeviceChoice choice{"--device", words.device};
+  const char* const environment = std::getenv("TAILRACE_DEVICE");
+  if (words.takes_device && words.device.empty() && environment != nullptr)
+    choice = {"TAILRACE_DEVICE =", environment};
+  device_wish(choice);
+  return choice;
+}
 
 RunOptions run_options(const std::string& program, const CaseOptions& options) {
   return {.program = program,
@@ -31,7 +43,8 @@ RunOptions run_options(const std::string& program, const CaseOptions& options) {
           .checkpoint = options.takes_checkpoints ? std::optional(options.checkpoint) : std::nullopt,
           .resume = options.resume,
           .arguments = options.arguments,
-          .trace = options.trace};
+          .trace = options.trace,
+          .device = options.device};
 }
 
 }  // namespace
@@ -71,6 +84,14 @@ void add_exchange_option(CLI::App& app, CaseWords& words) {
   app.add_option("--exchange", words.exchange,
                  "transport of values between ranks, such as isend [auto: the fastest]")
       ->type_name("NAME")
+      ->group("Run");
+}
+
+void add_device_option(CLI::App& app, CaseWords& words) {
+  words.takes_device = true;
+  app.add_option("--device", words.device,
+                 fmt::format("that computes: {} [TAILRACE_DEVICE, or none]", device::Wish::forms))
+      ->type_name("DEVICES")
       ->group("Run");
 }
 
@@ -119,6 +140,7 @@ void finalize(const CaseWords& words, int argc, const char* const* argv, const s
   options.wall_limit_s = wall_limit_s(words.run);
   options.resume = words.run.resume;
   options.threads = words.run.threads;
+  options.device = device_choice(words);
   options.arguments = arguments(argc, argv);
   options.command = fmt::format("{}", fmt::join(argv, argv + argc, " "));
 }

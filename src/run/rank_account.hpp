@@ -23,6 +23,8 @@ struct RankAccount {
   output::Account output;
   ThreadPlacement thread_placement;
   std::int64_t predicted_memory_bytes = 0;
+  nlohmann::json device = nullptr;  ///< see `RunDevice::describe`
+  std::int64_t predicted_device_memory_bytes = 0;
   CheckpointAccount checkpoint;
   std::vector<output::WriterAccount> writers;  ///< processes that only write; on the root
 };

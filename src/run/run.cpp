@@ -66,6 +66,21 @@ double Run::elapsed_s() const noexcept {
 void Run::warn(const std::string& message) {
   impl_->warn(message);
 }
+void Run::open_device() {
+  impl_->open_device();
+}
+device::ComputeQueue Run::compute_queue() const noexcept {
+  return impl_->run_device().compute();
+}
+std::string Run::device_text() const {
+  return impl_->run_device().text();
+}
+void Run::check_device_memory(const std::function<double(int rank)>& bytes, int ranks, const RunSize& size) {
+  impl_->check_device_memory(bytes, ranks, size);
+}
+double Run::host_bytes_of_device(double bytes) const noexcept {
+  return impl_->run_device().is_emulated() ? bytes : 0;
+}
 void Run::check_places(const std::string& output) {
   impl_->check_places(output);
 }

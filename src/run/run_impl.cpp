@@ -15,7 +15,9 @@
 #include "mpi/verdict.hpp"
 #include "output/planner/tuning_history.hpp"
 #include "output/registry/options.hpp"
+#include "output/session/device_sampler.hpp"
 #include "run/convert_checkpoint.hpp"
+#include "run/memory.hpp"
 #include "run/plan_account.hpp"
 #include "run/rank_account.hpp"
 
@@ -36,6 +38,24 @@ Run::Impl::Impl(mpi::CommView comm, RunOptions options, output::IoServers* io_se
 void Run::Impl::warn(const std::string& message) {
   account_.warnings.push_back(message);
   if (comm_.is_root()) say(stderr, fmt::format("{}: warning: {}\n", options_.program, message));
+}
+
+void Run::Impl::open_device() {
+  device_ = RunDevice(comm_, options_.device);
+  if (!device_.warning().empty()) warn(device_.warning());
+}
+
+void Run::Impl::check_device_memory(const std::function<double(int rank)>& bytes, int ranks,
+                                    const RunSize& size) {
+  if (device_.devices() == 0) return;
+  const double of_output = output::DeviceSampler::needed_bytes(plan_);
+  device_bytes_ = bytes(comm_.rank()) + of_output;
+  double checked = device_bytes_;
+  // One process checks for all: for those that the first device serves. Of a batch job it cannot know how
+  // many machines there are.
+  if (ranks != comm_.size() && !in_batch_job())
+    for (int rank = device_.devices(); rank < ranks; rank += device_.devices()) checked += bytes(rank);
+  device_.check_memory(comm_, checked, size);
 }
 
 StepIndex Run::Impl::restore(const SimulationCalls& simulation) {
@@ -136,7 +156,8 @@ double Run::Impl::buffer_bytes() const {
 
 output::Session& Run::Impl::open_output(const std::string& path, const output::FileHead& head,
                                         std::int64_t simulation_bytes, const output::Resume& resume) {
-  constexpr int logs = 2;  // of this thread and of the writer's
+  // Of this thread and of the writer's; of a device's kernels, halos and samples.
+  const int logs = device_.device() != nullptr ? 5 : 2;
   // What libraries took to read the input, to plan transforms and, on the first messages, to exchange data,
   // they keep. None of it grows afterwards.
   predicted_bytes_ = std::max(resident_memory_bytes(), baseline_bytes_ + simulation_bytes);
@@ -148,7 +169,10 @@ output::Session& Run::Impl::open_output(const std::string& path, const output::F
   session_ = std::make_unique<output::Session>(
       comm_, path, std::move(plan_), whole_head, options_.write, log_,
       output::SessionContext{
-          .services = {.io_servers = io_servers_},
+          .services = {.io_servers = io_servers_,
+                       .device = device_.device(),
+                       .device_stream =
+                           device_.device() != nullptr ? device_.compute().queue->native() : nullptr},
           .planner = {.plan_only = options_.plan_only, .tuning_directory = output::tuning_directory()},
           .resume = from});
   kept_.reset();
@@ -187,7 +211,8 @@ DriveResult Run::Impl::drive(const SimulationCalls& simulation, const StepSpan& 
                         mark_step(so_far);
                         after_step(so_far.steps_done);
                       },
-                  .next_sample = [&](StepIndex step) { return next_of(sample_times_, step); }});
+                  .next_sample = [&](StepIndex step) { return next_of(sample_times_, step); },
+                  .is_finite = [this](const output::FieldView& field) { return device_.is_finite(field); }});
   progress_->update("closing", result.steps_done, session_->queued_steps());
   return result;
 }
@@ -350,6 +375,8 @@ void Run::Impl::write_account(const RunEnd& end, std::int64_t cells) {
   mine.thread_placement = session_->thread_placement();
   mine.predicted_memory_bytes = predicted_bytes_;
   mine.pack_s = samples_pack_s();
+  mine.device = device_.describe();
+  mine.predicted_device_memory_bytes = static_cast<std::int64_t>(device_bytes_);
   if (checkpointing_) mine.checkpoint = checkpointing_->account();
   try {
     tracing_->close();

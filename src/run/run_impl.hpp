@@ -15,6 +15,7 @@
 #include "output/session/session.hpp"
 #include "run/checkpointing.hpp"
 #include "run/progress.hpp"
+#include "run/run_device.hpp"
 #include "run/sample_times.hpp"
 #include "run/stop.hpp"
 #include "run/tracing.hpp"
@@ -31,6 +32,9 @@ class Run::Impl {
   [[nodiscard]] trace::Log& log() noexcept { return log_; }
   [[nodiscard]] double elapsed_s() const noexcept { return monotonic_s() - account_.start_s; }
   void warn(const std::string& message);
+  void open_device();
+  [[nodiscard]] const RunDevice& run_device() const noexcept { return device_; }
+  void check_device_memory(const std::function<double(int rank)>& bytes, int ranks, const RunSize& size);
   void check_places(const std::string& output);
   void prepare_directory();
   void plan(std::vector<output::Stream> streams, CaseOutputs outputs, const Box& own_box, Index3 domain);
@@ -85,6 +89,8 @@ class Run::Impl {
   mpi::CommView comm_;
   RunOptions options_;
   output::IoServers* io_servers_;
+  RunDevice device_;         ///< before all that uses it
+  double device_bytes_ = 0;  ///< of its memory that this rank takes
   StopRequest stop_;
   trace::Log log_{"main"};
   RunAccount account_;

@@ -4,6 +4,8 @@
 #include <cstring>
 #include <vector>
 
+#include "device/emulation.hpp"
+#include "layout/device_halo.hpp"
 #include "mpi_case.hpp"
 
 using namespace tailrace;
@@ -91,7 +93,38 @@ std::int64_t wrong_after(mpi::CommView comm, const Decomposition& decomposition,
   return one.wrong(reached) + other.wrong(reached);
 }
 
+/// The same in the memory of an emulated device, three times.
+std::int64_t wrong_on_device(mpi::CommView comm, const Decomposition& decomposition,
+                             std::size_t element_bytes, HaloPoints points) {
+  constexpr std::int64_t width = 2;
+  const Box own = decomposition.box(comm.rank());
+  const auto device = device::emulate({.copy_delay_s = 1e-4});
+  const auto queue = device->make_queue();
+  Field one(own, width, element_bytes, 0), other(own, width, element_bytes, 2);
+  DeviceHalo halo(comm, *device, *queue, {decomposition, one.layout(), element_bytes, width, points}, 2);
+  for (int round = 0; round < 3; ++round) {
+    halo.start(one.first(), round);
+    halo.start(other.first(), round);
+    halo.finish();
+  }
+  queue->synchronize();
+  CHECK(device->counts().unpinned_copies == 0);
+  CHECK(
+      static_cast<double>(halo.device_bytes()) ==
+      DeviceHalo::needed_bytes({decomposition, one.layout(), element_bytes, width, points}, comm.rank(), 2));
+  if (own.empty()) return 0;
+  const auto reached = [&](int axes) { return axes <= static_cast<int>(points); };
+  return one.wrong(reached) + other.wrong(reached);
+}
+
 }  // namespace
+
+MPI_CASE("halos in the memory of devices", ranks{1, 2, 3, 4, 7}) {
+  for (const auto& decomposition : some_decompositions(comm.size()))
+    for (const std::size_t element_bytes : {std::size_t{4}, std::size_t{8}})
+      for (const auto points : {HaloPoints::faces, HaloPoints::edges, HaloPoints::corners})
+        CHECK(wrong_on_device(comm, decomposition, element_bytes, points) == 0);
+}
 
 MPI_CASE("halos of any width, element and decomposition, thin boxes included", ranks{1, 2, 3, 4, 7}) {
   for (const auto& decomposition : some_decompositions(comm.size()))

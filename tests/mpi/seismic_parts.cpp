@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "mpi_case.hpp"
+#include "seismic_problem.hpp"
 #include "solver.hpp"
 
 /// Bricks of every shape, thin ones included, against one rank, with each kind of boundary; stability; what a
@@ -12,38 +13,6 @@
 namespace tailrace::seismic {
 
 namespace {
-
-/// A property that varies from point to point.
-Parameter varying(double base, double amplitude, double phase) {
-  return {.value = 0, .read = [=](const Box& region, std::span<double> out) {
-            std::size_t i = 0;
-            for (std::int64_t z = region.lo.z; z < region.hi.z; ++z)
-              for (std::int64_t y = region.lo.y; y < region.hi.y; ++y)
-                for (std::int64_t x = region.lo.x; x < region.hi.x; ++x)
-                  out[i++] = base + amplitude *
-                                        std::sin(phase + 0.3 * static_cast<double>(x) +
-                                                 0.5 * static_cast<double>(y) + 0.2 * static_cast<double>(z));
-          }};
-}
-
-Problem small_problem(Equations equations, Boundary::Kind kind) {
-  return {.cells = {21, 18, 15},
-          .spacing_m = {12.5, 11, 10},
-          .dt_s = 8e-4,
-          .properties = {.equations = equations,
-                         .vp_m_s = varying(2500, 400, 0),
-                         .epsilon = varying(0.2, 0.04, 1),
-                         .delta = {.value = 0.1, .read = {}},
-                         .dip_rad = varying(0.5, 0.3, 2),
-                         .azimuth_rad = {.value = 0.8, .read = {}},
-                         .sigma = {.value = 0.75, .read = {}},
-                         .vs_m_s = {}},
-          .boundary = {.kind = kind, .width = kind == Boundary::Kind::zero ? 0 : 5, .seed = 3},
-          // Beside a cut of every division, and in a corner.
-          .sources = {{.cell = {10, 9, 7}, .values = ricker_values(60, -0.05, 1, 8e-4, 20)},
-                      {.cell = {0, 0, 14}, .values = {0.5, -0.25}}},
-          .precision = h5::ElementType::float32};
-}
 
 /// Points of this rank where the field is not the same, bit for bit, as in `other`, which has all points.
 std::int64_t differences(const output::FieldView& mine, const output::FieldView& other) {
@@ -63,7 +32,8 @@ void check_bricks(mpi::CommView comm, const Problem& problem, const layout::Rank
   trace::Log log("test");
   const auto alone = mpi::Comm::split(comm, comm.rank());
   const auto extremes = survey(comm, problem);
-  Solver parts(comm, problem, extremes, log, &bricks), whole(alone, problem, extremes, log);
+  Solver parts(comm, problem, extremes, log, {.bricks = bricks, .device = {}}),
+      whole(alone, problem, extremes, log);
   constexpr StepIndex steps = 16;
   for (StepIndex step = 1; step <= steps; ++step) parts.advance(step), whole.advance(step);
   for (const char* quantity : {"p", "q"}) {

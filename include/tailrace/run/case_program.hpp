@@ -37,6 +37,9 @@ class CaseProgram {
   /// Bytes that the arrays of one of `ranks()` take: at least, or at most where they grow. Known before any
   /// of them is there. @local
   [[nodiscard]] virtual double needed_bytes(int rank) const = 0;
+  /// The same of the memory of a rank's device, for programs that compute on devices, beside what output
+  /// takes there. @local
+  [[nodiscard]] virtual double device_bytes(int /*rank*/) const { return 0; }
   /// Refuses a run that its machines have not enough memory for. @collective{comm}, synchronises. Errors
   /// (input), on all ranks.
   void check_memory();
@@ -83,6 +86,7 @@ class CaseProgram {
 
  private:
   [[nodiscard]] std::int64_t simulation_bytes() const;
+  [[nodiscard]] double host_bytes(int rank) const;
 
   const ProgramInfo& info_;
   const CaseOptions& options_;

@@ -122,6 +122,8 @@ struct DriveContext {
   Checkpointing* checkpoints = nullptr;  ///< null: none are taken
   std::function<void(const DriveResult&)> after_step;
   std::function<StepIndex(StepIndex)> next_sample;  ///< the first step after this one that an output looks at
+  /// Whether a field is free of NaN and infinity, wherever it is. @local
+  std::function<bool(const output::FieldView&)> is_finite = run::is_finite;
 };
 
 /// Runs steps `steps.done` + 1 to `steps.last`: computes, hands the samples to the output, and once per step

@@ -61,6 +61,7 @@ struct CaseOptions {
   output::WriteOptions write;
   bool plan_only = false;  ///< see `RunOptions`
   trace::Mode trace = trace::Mode::on;
+  DeviceChoice device;      ///< refers to programs that compute on devices
   nlohmann::json resolved;  ///< the case with all defaults, for run.json
 
   /// Returns whether a run takes place, and files of it come into being.
@@ -73,6 +74,8 @@ struct CaseOptions {
 struct CaseWords {
   std::string case_file, out_directory, output, trace;
   std::string exchange;  ///< refers to programs with the table [exchange]
+  std::string device;    ///< refers to programs that compute on devices
+  bool takes_device = false;
   bool overwrite = false, check_only = false, allow_outside = false;
   int check_ranks = 0;                ///< 0: not given
   std::vector<std::string> settings;  ///< "key=value"
@@ -88,6 +91,9 @@ std::unique_ptr<CLI::App> make_parser(const ProgramInfo& info);
 void add_case_options(CLI::App& app, CaseWords& words);
 /// Adds --exchange, for a program whose schema has `exchange_keys`, likewise.
 void add_exchange_option(CLI::App& app, CaseWords& words);
+/// Adds --device, for a program that computes on devices, likewise; without it the variable TAILRACE_DEVICE
+/// counts.
+void add_device_option(CLI::App& app, CaseWords& words);
 /// Adds --check, --ranks and --allow-outside, likewise.
 void add_check_options(CLI::App& app, CaseWords& words);
 /// A request that ends the program at once: help or version.

@@ -15,9 +15,13 @@
 #include "tailrace/run/case_output.hpp"
 #include "tailrace/run/conversion.hpp"
 #include "tailrace/run/driver.hpp"
+#include "tailrace/run/run_size.hpp"
 #include "tailrace/trace.hpp"
 #include "tailrace/write_options.hpp"
 
+namespace tailrace::device {
+struct ComputeQueue;
+}  // namespace tailrace::device
 namespace tailrace::output {
 class IoServers;
 class Session;
@@ -44,6 +48,12 @@ int with_io_servers(
     const std::function<int(mpi::CommView computing, output::IoServers* io_servers)>& simulate,
     const std::function<int(ErrorKind)>& status_of);
 
+/// The devices of a run as a user names them: none, auto, 0, 0,2, emulated; see docs/howto/gpu.md.
+struct DeviceChoice {
+  std::string source;  ///< says where the text comes from: --device, or the variable
+  std::string text;    ///< empty: none
+};
+
 /// Describes what a user decides about any run.
 struct RunOptions {
   std::string program;     ///< as it names itself in messages
@@ -60,6 +70,7 @@ struct RunOptions {
   std::vector<std::string> arguments =
       {};  ///< refers to the program, kept for a run that is resumed with this one
   trace::Mode trace = trace::Mode::on;  ///< off without a directory
+  DeviceChoice device = {};             ///< on which the simulation computes
 };
 
 /// One run of a program, in this order: `plan`, `prepare_directory`, `restore` if it may be resumed,
@@ -82,6 +93,20 @@ class Run {
   [[nodiscard]] double elapsed_s() const noexcept;
   /// Keeps what the user should know: printed by rank 0, and kept for run.json. @local
   void warn(const std::string& message);
+
+  /// Opens the device that this rank takes, if any. Before `plan`. @collective{comm}, synchronises. Errors
+  /// (usage), on all ranks: there is no such device.
+  void open_device();
+  /// Its queue, which outlives the simulation; null pointers: the processor computes. @local
+  [[nodiscard]] device::ComputeQueue compute_queue() const noexcept;
+  /// "device 0 (NAME)", or "the processor". @local
+  [[nodiscard]] std::string device_text() const;
+  /// Refuses a run of which each rank takes so many bytes of its device, if it has one, beside what output
+  /// takes there. @collective{comm}, synchronises. Errors (input), on all ranks: there are less.
+  void check_device_memory(const std::function<double(int rank)>& bytes, int ranks, const RunSize& size);
+  /// Bytes of the host's memory that arrays of so many bytes take on this rank's device: an emulated one has
+  /// them there. @local
+  [[nodiscard]] double host_bytes_of_device(double bytes) const noexcept;
 
   /// Refuses places that hold something which the run may not replace: its directory, and the output file.
   /// @collective{comm}, synchronises. Errors (usage), on all ranks: one of them exists, or there is no

@@ -259,18 +259,24 @@ def transports_in(said: str) -> list[dict[str, Any]] | None:
 
 
 def examine_devices() -> dict[str, Any]:
-    """The devices whose memory outputs can read, or why there are none."""
+    """The devices that programs can compute on, or why there are none."""
+    devices, why_none = devices_here()
+    if not devices:
+        return {"devices": why_none}
+    return {f"device {one['index']}": device_text(one) for one in devices}
+
+
+def devices_here() -> tuple[list[dict[str, Any]], str]:
+    """The devices of this machine, and why there are none."""
     program = find_program("tailrace-devices")
     if program is None:
-        return {"devices": "not probed: there is no tailrace-devices; build it, or set TAILRACE_BIN_DIR"}
+        return [], "not probed: there is no tailrace-devices; build it, or set TAILRACE_BIN_DIR"
     said = output_of([str(program)])
     try:
         found = json.loads(said)
     except ValueError:
-        return {"devices": "not probed: " + (said.strip() or "tailrace-devices says nothing")}
-    if not found["devices"]:
-        return {"devices": f"none: {found['why_none']}"}
-    return {f"device {one['index']}": device_text(one) for one in found["devices"]}
+        return [], "not probed: " + (said.strip() or "tailrace-devices says nothing")
+    return found["devices"], f"none: {found['why_none']}"
 
 
 def device_text(one: dict[str, Any]) -> str:

@@ -70,6 +70,7 @@ REASONS = {
     "write": NO_OUTPUTS,
     "sink": NO_OUTPUTS,
     "exchange": "the ranks of a fragment program send each other messages, for which there is one transport",
+    "device": "fragments run on the processor",
     "pace": NO_OUTPUTS,
     "allow_outside": NO_OUTPUTS,
     "check": "Fix: tailrace compile --check PROGRAM.fa",

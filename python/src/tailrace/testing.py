@@ -17,6 +17,7 @@ from threading import Event, Thread
 
 from tailrace.console import EXIT_NO, EXIT_OK, EXIT_RUN_FAILED, CommandError, count_of
 from tailrace.cores import usable_cores
+from tailrace.doctor import devices_here
 from tailrace.launch import root_permission
 from tailrace.programs import checkout_root
 from tailrace.units import duration_text
@@ -27,6 +28,9 @@ LAUNCHERS = ("mpirun", "mpiexec", "orterun", "mpiexec.hydra", "srun")
 LAUNCH_MARK = "TAILRACE_TEST_SUITE"
 # All ranks are on this machine: looking for networks would take most of the time of a start of Open MPI.
 ONE_MACHINE = {"OMPI_MCA_pml": "ob1"}
+# The device that tests run on instead of an emulated one, and the native cases that do.
+TESTED_DEVICE = "TAILRACE_TEST_DEVICE"
+GPU_CASES = "^mpi\\.seismic: .*device"
 # What a launch of many native cases says of each.
 CASE_TIME = re.compile(r"^(?:ok|FAILED)\s.*\[ranks [^]]*\] ([0-9.]+) s$", re.MULTILINE)
 
@@ -49,14 +53,22 @@ class Tally:
         return self.passed + len(self.failed)
 
 
-def run_tests(name: str | None, *, full: bool, as_json: bool, durations: bool = False) -> int:
+def run_tests(
+    name: str | None, *, full: bool, as_json: bool, durations: bool = False, gpu: bool = False
+) -> int:
     """Runs both suites, one after the other, whatever the first says; returns the exit status."""
     root = checkout_root()
     if root is None:
         raise CommandError("the tests are part of the source checkout; start ./tailrace test there.")
+    if gpu:
+        devices, why_none = devices_here()
+        if not devices:
+            print(f"no test ran: there is no device to run them on: {why_none}")
+            return EXIT_OK
+        os.environ[TESTED_DEVICE] = "auto"
     suites = {
-        "native": (ctest_command(root, name, full), "--output-junit"),
-        "python": (pytest_command(root, name, full), "--junit-xml"),
+        "native": (ctest_command(root, name, full, gpu), "--output-junit"),
+        "python": (pytest_command(root, name, full, gpu), "--junit-xml"),
     }
     with tempfile.TemporaryDirectory() as scratch:
         tallies = {
@@ -68,16 +80,16 @@ def run_tests(name: str | None, *, full: bool, as_json: bool, durations: bool = 
     return report(tallies, name, as_json=as_json)
 
 
-def ctest_command(root: Path, name: str | None, full: bool) -> list[str]:
+def ctest_command(root: Path, name: str | None, full: bool, gpu: bool) -> list[str]:
     command = ["ctest", "--test-dir", str(root / "build"), "--output-on-failure", "-j", str(usable_cores())]
     if not full:
         command += ["-LE", "full"]
-    if name:
-        command += ["-R", re.sub(r"([.+*?()\[\]^$|\\])", r"\\\1", name)]
+    if name or gpu:
+        command += ["-R", re.sub(r"([.+*?()\[\]^$|\\])", r"\\\1", name) if name else GPU_CASES]
     return command
 
 
-def pytest_command(root: Path, name: str | None, full: bool) -> list[str]:
+def pytest_command(root: Path, name: str | None, full: bool, gpu: bool) -> list[str]:
     """As many workers as PYTEST_XDIST_AUTO_NUM_WORKERS says."""
     command = [
         sys.executable,
@@ -95,8 +107,9 @@ def pytest_command(root: Path, name: str | None, full: bool) -> list[str]:
     ]
     if not full:
         command += ["-m", "not full"]
-    if name:
-        command += ["-k", " and ".join(name.split())]
+    words = [*(name or "").split(), *(["test_gpu"] if gpu else [])]
+    if words:
+        command += ["-k", " and ".join(words)]
     return command
 
 

@@ -19,12 +19,21 @@ DeviceSampler::DeviceSampler(device::Device& device, void* stream, const Plan& p
       plan_(plan),
       compute_(device.queue_of(stream)),
       copies_(device.make_queue()),
-      packed_(device.make_event()) {
+      packed_(device.make_event()),
+      spans_(device, "device copies") {
   for (int i = 0; i < block_count; ++i)
     blocks_.push_back(
         {device::Buffer(device, static_cast<std::size_t>(plan.staging_bytes())), device.make_event()});
   for (const auto& planned : plan.streams)
     for (const auto& share : planned.shares) points_of(share);
+}
+
+double DeviceSampler::needed_bytes(const Plan& plan) noexcept {
+  if (plan.streams.empty()) return 0;
+  std::size_t bytes = static_cast<std::size_t>(block_count * plan.staging_bytes() + plan.accumulator_bytes());
+  for (const auto& stream : plan.streams)
+    for (const auto& share : stream.shares) bytes += share.points.size() * sizeof(LocalPoint);
+  return static_cast<double>(bytes);
 }
 
 DeviceSampler::~DeviceSampler() {
@@ -35,10 +44,11 @@ DeviceSampler::~DeviceSampler() {
   }
 }
 
-void DeviceSampler::begin(const std::function<void(const std::function<void()>&)>& wait) {
+void DeviceSampler::begin(StepIndex step, const std::function<void(const std::function<void()>&)>& wait) {
   block_ = (block_ + 1) % blocks_.size();
   const auto& copied = *blocks_[block_].copied;
   if (!copied.reached()) wait([&copied] { copied.wait(); });
+  step_ = step;
   used_ = 0;
   extents_.clear();
 }
@@ -60,8 +70,10 @@ const device::Event& DeviceSampler::end() {
   const auto& block = blocks_[block_];
   compute_->record(*packed_);
   copies_->wait_for(*packed_);
+  spans_.begin(*copies_, trace::Kind::pack, step_, static_cast<std::int64_t>(used_));
   for (const auto& extent : extents_)
     copies_->copy_to_host(extent.to, block.memory.data() + extent.from, extent.bytes);
+  spans_.end(*copies_);
   copies_->record(*block.copied);
   return *block.copied;
 }

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "device/device.hpp"
+#include "device/span_log.hpp"
 #include "output/core/accumulator.hpp"
 #include "output/core/plan.hpp"
 #include "output/core/services.hpp"
@@ -32,11 +33,13 @@ class DeviceSampler {
   /// Waits for the copies. @local
   ~DeviceSampler();
 
+  /// Bytes of a device's memory that all of them will take. @local
+  [[nodiscard]] static double needed_bytes(const Plan& plan) noexcept;
   [[nodiscard]] device::Device& device() const noexcept { return device_; }
 
   /// Takes a block for the values of a step; `wait` is called with what waits until one is free, if none is.
   /// @local
-  void begin(const std::function<void(const std::function<void()>&)>& wait);
+  void begin(StepIndex step, const std::function<void(const std::function<void()>&)>& wait);
   /// Packs values of a share, whose place in the staging buffer is `out`, behind what the program's stream
   /// has.
   void pack(const FieldView& field, const Share& share, std::int64_t first, std::int64_t count,
@@ -47,6 +50,8 @@ class DeviceSampler {
 
   /// Takes one sample into a reduction. What is in `accumulator` at the first call is where it begins.
   void add(Accumulator& accumulator, Reduction reduction, const FieldView& field);
+  /// Adds to the trace which copies have come to their end. @local
+  void collect_spans() { spans_.collect(); }
   /// Brings a reduction back into its accumulator, if it is on the device. @local, waits for the device
   void fetch(Accumulator& accumulator);
 
@@ -66,6 +71,8 @@ class DeviceSampler {
   const Plan& plan_;
   std::unique_ptr<device::Queue> compute_, copies_;
   std::unique_ptr<device::Event> packed_;
+  device::SpanLog spans_;
+  StepIndex step_ = 0;  ///< whose values are packed
   std::vector<Block> blocks_;
   std::size_t block_ = 0;  ///< that is being filled, or was last
   std::size_t used_ = 0;   ///< bytes of it

@@ -30,9 +30,10 @@ Sampler::Sampler(const Plan& plan, std::vector<RunningStream> streams, OutputPip
       rows_(std::move(rows)) {}
 
 std::vector<RunningStream>& Sampler::streams() {
-  if (device_)
-    for (auto& stream : streams_)
-      for (auto& accumulator : stream.accumulators) device_->fetch(accumulator);
+  if (!device_) return streams_;
+  device_->collect_spans();
+  for (auto& stream : streams_)
+    for (auto& accumulator : stream.accumulators) device_->fetch(accumulator);
   return streams_;
 }
 
@@ -95,8 +96,8 @@ void Sampler::take_samples(StepIndex step, const FieldLookup& field, const RowsL
   if (rows_follow) rows_->begin(step, &rows, flush);
   if (!batch_) batch_.emplace(pipeline_.acquire(step));
   Staging& job = **batch_;
-  pack_samples(step, field, job);
   job.step = step;
+  pack_samples(step, field, job);
   if (rows_follow) return submit_batch();  // the commit mark comes behind the rows
   job.commit_mark = step;
   job.flush = job.flush || flush;
@@ -126,7 +127,7 @@ void Sampler::pack_into(const FieldView& view, const Share& share, std::int64_t 
                         Staging& job, std::span<std::byte> out) {
   if (view.memory == Memory::host) return pack(view, share, plan_.own_box, first, count, out);
   if (!packs_on_device_) {
-    device_->begin([&](const auto& action) { pipeline_.wait(job.step, action); });
+    device_->begin(job.step, [&](const auto& action) { pipeline_.wait(job.step, action); });
     // Buffers of streams with rows may be replaced by larger ones.
     if (plan_.streams.end() ==
         std::ranges::find_if(plan_.streams, [](const auto& stream) { return stream.takes_rows(); }))

@@ -146,6 +146,15 @@ Sink = Annotated[
         help="What the file is, such as hdf5-chunked:4 (default: hdf5). tailrace-rehearse --list names all.",
     ),
 ]
+Device = Annotated[
+    str | None,
+    typer.Option(
+        "--device",
+        metavar="DEVICES",
+        help="GPUs that the ranks of each machine share out among them, in simulations that can: none, auto, "
+        "0, 0,2, or emulated (default: TAILRACE_DEVICE, or none). tailrace doctor names them.",
+    ),
+]
 Exchange = Annotated[
     str | None,
     typer.Option(

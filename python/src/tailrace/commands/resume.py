@@ -13,6 +13,7 @@ from tailrace.commands.options import (
     Bind,
     CheckpointEvery,
     CheckpointEveryS,
+    Device,
     Exchange,
     Fault,
     Oversubscribe,
@@ -35,6 +36,7 @@ def resume(
     threads: Threads = None,
     write: Write = None,
     exchange: Exchange = None,
+    device: Device = None,
     bind: Bind = "auto",
     launcher: Starter = None,
     oversubscribe: Oversubscribe = False,
@@ -49,9 +51,9 @@ def resume(
 ) -> None:
     """Resume a run from its newest checkpoint that is whole, in the same directory.
 
-    The number of ranks, of threads, who writes and how ranks exchange values may change; the result is one
-    output without a seam. How fragments run may change too, and of a fragment program when checkpoints are
-    taken.
+    The number of ranks, of threads, who writes, what computes and how ranks exchange values may change; the
+    result is one output without a seam. How fragments run may change too, and of a fragment program when
+    checkpoints are taken.
     """
     given = {name: value for name, value in {**locals(), **more}.items() if value is not None}
     raise typer.Exit(start(given))
@@ -79,7 +81,7 @@ def start(values: dict[str, Any]) -> int:
     return resume_run(ResumeRequest(**how, native_options=native, settings=settings))
 
 
-OF_CASES = {"write", "exchange", "fault", "wall_limit", *FRAGMENTS}
+OF_CASES = {"write", "exchange", "device", "fault", "wall_limit", *FRAGMENTS}
 OF_PROGRAMS = {"wall_limit", "checkpoint_every", "checkpoint_every_s", *FRAGMENTS}
 
 

@@ -15,6 +15,7 @@ from tailrace.commands.options import (
     Bind,
     CheckpointEvery,
     CheckpointEveryS,
+    Device,
     Exchange,
     Fault,
     Oversubscribe,
@@ -77,6 +78,7 @@ def run(
     write: Write = None,
     sink: Sink = None,
     exchange: Exchange = None,
+    device: Device = None,
     bind: Bind = "auto",
     launcher: Starter = None,
     oversubscribe: Oversubscribe = False,
@@ -131,7 +133,7 @@ FIELDS = (
     "check",
     "json",
 )
-NATIVE_OPTIONS = ("write", "sink", "exchange", "fault", "pace", "trace", "wall_limit")
+NATIVE_OPTIONS = ("write", "sink", "exchange", "device", "fault", "pace", "trace", "wall_limit")
 CHECKPOINT_OPTIONS = ("checkpoint_every", "checkpoint_every_s")
 PROGRAM_PARAMETERS = ("arguments", "depth", *PROGRAM)
 

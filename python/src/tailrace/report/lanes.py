@@ -35,6 +35,11 @@ class Lane:
         return self.role == "compute" and self.thread == MAIN
 
     @property
+    def of_device(self) -> bool:
+        """Whether these are kernels or copies of the device that computes for its rank."""
+        return self.role == "compute" and self.thread.split()[0] == "device"
+
+    @property
     def name(self) -> str:
         return f"rank {self.rank} {'writer process' if self.role == 'writer' else ''} {self.thread}".replace(
             "  ", " "

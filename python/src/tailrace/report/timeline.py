@@ -134,7 +134,9 @@ def _ordered(analysis: Analysis, ranks: list[int]) -> list[tuple[Lane, Writer | 
             continue
         writer = analysis.writer_of(rank)
         group = [one for one in ranks if writer and one in writer.members] or [rank]
-        result += [(mains[one], None) for one in group]
+        for one in group:
+            result.append((mains[one], None))
+            result += [(lane, None) for lane in analysis.lanes if lane.rank == one and lane.of_device]
         result += [(lane, writer) for lane in writer.lanes] if writer else []
         placed |= set(group)
     idle = [writer for writer in analysis.writers if not writer.members]
@@ -150,7 +152,8 @@ def _row(analysis: Analysis, lane: Lane, writer: Writer | None, budget: int) -> 
         kind = np.where(exposed, EXPOSED, kind[source])
         size = size[source] * (end - start) / np.maximum((lane.end_s - lane.start_s)[shown][source], 1e-12)
         step = step[source]
-    row = Row(_name(lane, writer), _detail(lane, writer), writer is not None, start, end, kind, step, size)
+    indent = writer is not None or lane.of_device
+    row = Row(_name(lane, writer), _detail(lane, writer), indent, start, end, kind, step, size)
     return row if len(kind) <= budget else coarsened(row, budget)
 
 
@@ -183,6 +186,8 @@ def _split_exposed(analysis: Analysis, writer: Writer, start, end, kind) -> tupl
 
 
 def _name(lane: Lane, writer: Writer | None) -> str:
+    if lane.of_device:
+        return lane.thread
     if writer is None:
         return f"rank {lane.rank}"
     if lane.role == "writer":
