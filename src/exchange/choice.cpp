@@ -194,7 +194,7 @@ bool Choice::too_slow(double now_s) const {
   return now_s > slower * then_s && now_s > next_s;
 }
 
-void Choice::settle() {
+void Choice::finish_comparison() {
   if (stage_ == Stage::asking || stage_ == Stage::answering)
     static_cast<void>(mpi::look_until([&] { return consultation_->complete(); }, mpi::verdict_limit_s));
 }

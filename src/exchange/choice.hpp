@@ -35,7 +35,7 @@ class Choice {
   void reconsider();
 
   /// Before the communicator goes: waits for a comparison that is under way. @collective{comm}
-  void settle();
+  void finish_comparison();
 
   [[nodiscard]] bool decided() const noexcept { return stage_ == Stage::decided; }
   /// Null until it is decided.

@@ -8,12 +8,12 @@
 namespace tailrace::exchange {
 
 Lines::~Lines() {
-  if (std::uncaught_exceptions() == 0) settle();
+  if (std::uncaught_exceptions() == 0) finish_comparison();
 }
 
-void Lines::settle() {
+void Lines::finish_comparison() {
   for (Group& group : groups_)
-    if (group.choice) group.choice->settle();
+    if (group.choice) group.choice->finish_comparison();
 }
 
 Lines::Group& Lines::group_of(const LineKey& key) {
@@ -66,7 +66,7 @@ bool Lines::in_use() const noexcept {
 
 void Lines::clear(bool same_shape) {
   if (!same_shape) {
-    settle();
+    finish_comparison();
     return groups_.clear();
   }
   for (Group& group : groups_) {

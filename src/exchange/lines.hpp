@@ -92,7 +92,7 @@ class Lines {
     return group.choice ? group.choice->chosen() : settings_.transport;
   }
   /// MPI does not forget what is under way when its communicator is freed.
-  void settle();
+  void finish_comparison();
   static void drop_losers(Group& group, const Transport& chosen);
 
   const LineSettings& settings_;
