@@ -273,8 +273,8 @@ def test_programs_are_warned_of(tmp_path, text, code, line, column):
     assert (code, line, column) in [seen(one) for one in problems.warnings], problems.as_text()
 
 
-# Codes whose programs are elsewhere: in test_language_compile.py, since they need C++.
-ELSEWHERE = {"SYN10", "SYN12"}
+# Codes whose programs are in test_language_compile.py and test_language_bad_input.py, since they need C++.
+ELSEWHERE = {"SYN10", "SYN12", "CXX"}
 
 
 def test_each_code_of_the_reference_has_a_program():
