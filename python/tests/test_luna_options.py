@@ -120,7 +120,7 @@ def test_errors_begin_as_those_of_luna(text, head, line):
 def test_cxx_that_does_not_compile():
     Path("p.fa").write_text("C++ sub main() ${<%%%}\n{this won't compile\n}%%%\n")
     answer = command.tailrace("luna", "-q", "p.fa")
-    assert answer.status == 1 and answer.err.startswith("luna: fatal error: ") and "p.fa:2:" in answer.err
+    assert answer.status == 1 and answer.err.startswith("luna: compile error: ") and "p.fa:2:" in answer.err
 
 
 def test_of_several_imports_of_a_name_the_last_one_counts():
