@@ -62,12 +62,16 @@ MPI_CASE("a map may go while auto compares what the ranks have measured", ranks{
     auto map = AccessMap::make(comm, Block(size, comm.size()), all, {.transport = "auto"});
     std::vector<double> x(static_cast<std::size_t>(map.array_size()));
     map.begin_gather(map.view(std::span(x))).finish();
-    const auto timings = map.choices().front().timings;
+    if (map.choices().empty()) return;  // nothing to compare, as in a job of OpenSHMEM
+    const auto choices_before = map.choices();
+    const auto& timings = choices_before.front().timings;
     const auto tried = std::count_if(timings.begin(), timings.end(),
                                      [](const TransportTiming& one) { return one.obstacle.empty(); });
     for (std::int64_t flight = 1; flight < tried * tries + more; ++flight)
       map.begin_gather(map.view(std::span(x))).finish();
-    const auto seen = map.choices().front().timings;
+    const auto choices = map.choices();
+    REQUIRE(choices.size() == 1);
+    const auto& seen = choices.front().timings;
     CHECK(std::none_of(seen.begin(), seen.end(), [](const TransportTiming& one) { return one.chosen; }));
   }
 }
