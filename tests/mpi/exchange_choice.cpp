@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdlib>
 #include <numeric>
 #include <span>
 #include <string>
@@ -54,6 +55,8 @@ MPI_CASE("a transport that has become slower is tried against the others again, 
 }
 
 MPI_CASE("a map may go while auto compares what the ranks have measured", ranks{1, 2, 3}) {
+  // Where the environment names a transport, auto has nothing to compare.
+  if (std::getenv("TAILRACE_EXCHANGE") != nullptr) return;
   constexpr std::int64_t size = 60;
   constexpr int tries = 6;  // of each transport
   std::vector<std::int64_t> all(size);
@@ -62,9 +65,9 @@ MPI_CASE("a map may go while auto compares what the ranks have measured", ranks{
     auto map = AccessMap::make(comm, Block(size, comm.size()), all, {.transport = "auto"});
     std::vector<double> x(static_cast<std::size_t>(map.array_size()));
     map.begin_gather(map.view(std::span(x))).finish();
-    if (map.choices().empty()) return;  // nothing to compare, as in a job of OpenSHMEM
-    const auto choices_before = map.choices();
-    const auto& timings = choices_before.front().timings;
+    const auto before = map.choices();
+    REQUIRE(before.size() == 1);
+    const auto& timings = before.front().timings;
     const auto tried = std::count_if(timings.begin(), timings.end(),
                                      [](const TransportTiming& one) { return one.obstacle.empty(); });
     for (std::int64_t flight = 1; flight < tried * tries + more; ++flight)
