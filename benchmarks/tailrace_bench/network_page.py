@@ -40,21 +40,22 @@ def has_rows(test: str, setups: list[dict[str, Any]]) -> bool:
 
 
 def pictures_section(test: str, setups: list[dict[str, Any]]) -> Section:
-    """All with the same axis, so that they can be compared by eye."""
+    """All with the same axis and the same line for an adapter, so that they can be compared by eye."""
+    adapters = list(dict.fromkeys(row["adapter"] for setup in setups for row in setup["rows"]))
     times = [row["message_s"]["median"] for setup in setups for row in setup["rows"] if row["test"] == test]
     section = Section(test, test.capitalize())
     half = len(setups) > 1
     for setup in setups:
-        figure = lines(test, setup["rows"])
+        figure = lines(test, setup["rows"], adapters)
         low, high = 0.7e6 * min(times), 1.4e6 * max(times)
         figure.update_yaxes(range=[log10(low), log10(high)])
         section.pictures.append(Picture(figure, "Medians of a message.", setup["name"], half))
     return section
 
 
-def lines(test: str, rows: list[dict[str, Any]]) -> go.Figure:
+def lines(test: str, rows: list[dict[str, Any]], adapters: list[str]) -> go.Figure:
     figure = go.Figure()
-    for number, adapter in enumerate(dict.fromkeys(row["adapter"] for row in rows)):
+    for number, adapter in enumerate(adapters):
         own = [row for row in rows if (row["test"], row["adapter"]) == (test, adapter)]
         if not own:
             continue
