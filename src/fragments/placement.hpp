@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <utility>
 
 #include "fragments/mail.hpp"
 #include "fragments/task.hpp"
@@ -22,6 +23,13 @@ class Placement {
     const auto indices = name.id.indices();
     return indices.empty() ? static_cast<int>(name.id.hash() % static_cast<std::uint64_t>(mail_->size()))
                            : mail_->rank_of(indices.back());
+  }
+  /// The ranks, from the first to before the second, that may have data fragments of a name as it was
+  /// declared: its home, or all if it has indices. @local
+  [[nodiscard]] std::pair<int, int> holders(const Name& name) const {
+    if (machine_->image().declarations[name.declaration].indexed) return {0, mail_->size()};
+    const int home = home_of(name);
+    return {home, home + 1};
   }
   /// Where a fragment that was created is recommended to be, if that needs no data fragment. @local
   [[nodiscard]] std::optional<int> recommended(const Fragment& fragment) const {

@@ -354,11 +354,9 @@ class Runtime {
     if (home == mail_.rank()) return store_.remove(removal);
     mail_.send(home, remove_message, removal);
   }
-  /// The data fragments of a name are at its home, or anywhere if it has indices.
   void end_block(const Name& name) {
-    const bool anywhere = machine_.image().declarations[name.declaration].indexed;
-    const int first = anywhere ? 0 : placement_.home_of(name);
-    for (int rank = first; rank < (anywhere ? mail_.size() : first + 1); ++rank)
+    const auto [first, end] = placement_.holders(name);
+    for (int rank = first; rank < end; ++rank)
       if (rank == mail_.rank())
         store_.end_block(name);
       else
@@ -401,13 +399,17 @@ class Runtime {
     recording_.data_arrived(task, id, value.bytes().size());
     task.fragment.set_input(id, std::move(value));
     if (--task.awaited > 0) return;
-    recording_.resumes(task), resume(task);
+    recording_.resumes(task);
+    resume(task);
   }
   void count_use(const Name& name, const Origin& reader) {
     if (store_.count_use(name.id)) return;
     failures_.push_back(used_too_often(machine_.image(), *store_.find(name.id), name, reader));
   }
-  void resume(Task& task) { --waiting_, arrived_.push_back(&task); }
+  void resume(Task& task) {
+    --waiting_;
+    arrived_.push_back(&task);
+  }
   void wait(Task& task) {
     ++waiting_, task.order = ++waits_;
     auto& missing = task.resolution->missing;

@@ -63,8 +63,7 @@ def run_tests(
     if gpu:
         devices, why_none = devices_here()
         if not devices:
-            print(f"no test ran: there is no device to run them on: {why_none}")
-            return EXIT_OK
+            return no_device(why_none, as_json=as_json)
         os.environ[TESTED_DEVICE] = "auto"
     suites = {
         "native": (ctest_command(root, name, full, gpu), "--output-junit"),
@@ -78,6 +77,14 @@ def run_tests(
     if durations:
         report_durations(tallies)
     return report(tallies, name, as_json=as_json)
+
+
+def no_device(why_none: str, *, as_json: bool) -> int:
+    why = f"no test ran: there is no device to run them on: {why_none}"
+    print(
+        json.dumps({"executed": 0, "failed": [], "skipped": 0, "wall_s": 0.0, "why": why}) if as_json else why
+    )
+    return EXIT_OK
 
 
 def ctest_command(root: Path, name: str | None, full: bool, gpu: bool) -> list[str]:
