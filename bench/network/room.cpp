@@ -3,9 +3,7 @@
 
 #include <fmt/format.h>
 
-#include <fstream>
-#include <limits>
-
+#include "base/available_memory.hpp"
 #include "mpi/node.hpp"
 #include "tailrace/error.hpp"
 
@@ -16,25 +14,14 @@ namespace {
 constexpr std::int64_t shared_slots = 3 * 8;  // of puts, of the memory of a node, of the symmetric memory
 constexpr std::int64_t private_copies = 8;    // rooms of receivers, messages on their way
 
-/// Bytes that programs can still take on this machine; all there are if the system does not say.
-std::int64_t available_bytes() {
-  std::ifstream file("/proc/meminfo");
-  for (std::string name, unit; file >> name;) {
-    std::int64_t kibibytes = 0;
-    file >> kibibytes;
-    std::getline(file, unit);
-    if (name == "MemAvailable:") return kibibytes * 1024;
-  }
-  return std::numeric_limits<std::int64_t>::max();
-}
-
 }  // namespace
 
 void require_room(mpi::CommView comm, const Settings& settings, int connections) {
   const mpi::Node node(comm);
   const auto each = static_cast<std::int64_t>(settings.largest() + 128) * connections;
   const std::int64_t needed = node.comm().size() * each * (shared_slots + private_copies);
-  const bool memory = needed < available_bytes();
+  const bool memory =
+      mpi::min(comm, std::int64_t{needed < available_memory_bytes().value_or(needed + 1)}) != 0;
   const bool shared = mpi::has_shared_room(node.comm(), static_cast<std::size_t>(each * shared_slots));
   if (mpi::min(comm, std::int64_t{memory && shared}) != 0) return;
   throw Error(

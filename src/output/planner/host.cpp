@@ -6,11 +6,11 @@
 
 #include <algorithm>
 #include <cmath>
-#include <fstream>
 #include <map>
 #include <optional>
 #include <sstream>
 
+#include "base/available_memory.hpp"
 #include "base/system.hpp"
 #include "output/planner/control_group.hpp"
 
@@ -20,11 +20,7 @@ namespace {
 
 /// Of what the kernel calls available, without what the control groups withhold.
 std::int64_t memory_free_bytes(const ControlGroups& groups) {
-  double free_bytes = 0;
-  std::ifstream file("/proc/meminfo");
-  for (std::string line; std::getline(file, line);)
-    if (line.starts_with("MemAvailable:")) free_bytes = std::stod(line.substr(13)) * 1024;
-  const auto available = static_cast<std::int64_t>(free_bytes);
+  const auto available = available_memory_bytes().value_or(0);
   const auto left = groups.memory_free_bytes();
   return left ? std::min(available, *left) : available;
 }
