@@ -217,7 +217,7 @@ OTHERS: dict[str, list[str]] = {
     ],
     "D: C++ that does not compile or link": [
         f"{COMPILE}::test_the_compiler_points_into_the_program",
-        f"{BAD}::test_a_body_that_does_not_compile",
+        f"{BAD}::test_bodies_and_sources_that_do_not_compile",
         f"{BAD}::test_what_cannot_be_linked",
     ],
     "D: what bodies print": [

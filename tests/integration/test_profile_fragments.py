@@ -52,7 +52,8 @@ def test_identities_hold_on_any_number_of_ranks(profiles, ranks):
     assert sum(n * count for n, count in enumerate(totals.distribs)) == totals.forwarded
     assert (totals.forwarded > 0) == (ranks > 1)
     assert 0 < totals.waited <= totals.created
-    assert profile.values.written == profile.values.live_at_end == 32
+    # x[0] to x[30], which stay to the end of main, and big, which goes with its only reader.
+    assert (profile.values.written, profile.values.live_at_end) == (32, 31)
 
 
 @pytest.mark.parametrize("ranks", RANKS)
