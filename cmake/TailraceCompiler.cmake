@@ -49,3 +49,8 @@ endif()
 function(tailrace_compile_quickly TARGET)
   target_compile_options(${TARGET} PRIVATE $<$<CONFIG:Release>:-Og>)
 endfunction()
+
+# tailrace_compile_sources_quickly(SOURCE...): the same for single sources of a target.
+function(tailrace_compile_sources_quickly)
+  set_property(SOURCE ${ARGN} APPEND PROPERTY COMPILE_OPTIONS $<$<CONFIG:Release>:-Og>)
+endfunction()

@@ -10,6 +10,7 @@ from tailrace.bench.document import make_document, say
 from tailrace.bench.host import Watch
 from tailrace.bench.programs import Runner, native_program, on_ranks
 from tailrace.bench.stats import ratios, spread
+from tailrace.console import CommandError
 from tailrace_bench import npb_runs
 from tailrace_bench.npb_runs import UNSUCCESSFUL, read_outcome
 from tailrace_bench.stepping import working_directory
@@ -45,6 +46,8 @@ class Request:
     layouts: tuple[tuple[int, int], ...]
     pairs: int
     ways: bool = True
+    names: tuple[str, ...] = ()
+    """Of these ways only those with one of these in their names; all if there is none."""
     reference: str = ""
     """Where NPB's programs are."""
     directory: Path | None = None
@@ -102,7 +105,7 @@ def measure(request: Request) -> dict[str, Any]:
             comparisons += compare(npb_class, found)
         if request.ways:
             npb_class = WAYS_CLASS if WAYS_CLASS in request.classes else request.classes[0]
-            others = other_ways(npb_class, directory, runner)
+            others = named_ways(other_ways(npb_class, directory, runner), request.names)
             found = measure_ways(npb_class, others, None, request.pairs, directory, runner)
             ways, compared = other_rows(npb_class, found), compare_ways(found)
     settings = asdict(request) | {"directory": str(request.directory or "")}
@@ -141,6 +144,15 @@ def other_ways(npb_class: str, directory: Path, runner: Runner) -> list[Way]:
         if name in transports:
             ways.append(Way(WAYS_RANKS, 1, keys=keys, label=f"transport {name}{WORD_BY_WORD}"))
     return [usual, *ways]
+
+
+def named_ways(ways: list[Way], names: tuple[str, ...]) -> list[Way]:
+    """The usual way, which the others are compared with, and those that are asked for."""
+    for name in names:
+        if not any(name in way.name for way in ways):
+            known = ", ".join(way.name for way in ways[1:])
+            raise CommandError(f"--way {name}: no way has that in its name. Fix: part of one of {known}.")
+    return ways[:1] + [way for way in ways[1:] if not names or any(name in way.name for name in names)]
 
 
 def measure_ways(

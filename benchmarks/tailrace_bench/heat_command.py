@@ -28,6 +28,12 @@ def heat(
             help="Also every transport, every distribution and fast sums, on 2 ranks, with class W."
         ),
     ] = True,
+    way: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="TEXT", help="Of these, only those whose name contains this, as `transport get`."
+        ),
+    ] = None,
     reference: Annotated[
         str,
         typer.Option(
@@ -72,15 +78,19 @@ def heat(
 
     if count:
         refuse(
-            {"--layout": layout, "--reference": reference, "--pairs": pairs, "--quick": quick}, "with --count"
+            {"--layout": layout, "--reference": reference, "--pairs": pairs, "--quick": quick, "--way": way},
+            "with --count",
         )
         return count_messages(npb_class, count, real, steps, weak, directory, json)
     refuse({"--real": real, "--steps": steps, "--no-weak": not weak}, "without --count")
+    if not ways:
+        refuse({"--way": way}, "with --no-ways")
     request = benchmark.Request(
         classes=known_words("--class", npb_class, CLASSES, QUICK_CLASSES if quick else USUAL_CLASSES),
         layouts=parse_layouts(layout),
         pairs=pairs or (QUICK_PAIRS if quick else PAIRS),
         ways=ways,
+        names=tuple(way or ()),
         reference=reference,
         directory=directory,
     )

@@ -114,28 +114,51 @@ def test_heat_benchmark(tmp_path):
     assert sorted(path.name for path in tmp_path.iterdir()) == ["heat.json", "ua.S.x"]
 
 
-@needs("tailrace-heat")
-def test_ways_of_two_ranks(tmp_path):
+def measured_ways(tmp_path, *options: str) -> dict:
     file = tmp_path / "heat.json"
-    options = ["--class", "S", "--pairs", "1", "--layout", "1x1", "--json", str(file)]
-    done = command("bench", "heat", *options)
+    usual = ["--class", "S", "--pairs", "1", "--layout", "1x1", "--json", str(file)]
+    done = command("bench", "heat", *usual, *options)
     assert done.returncode == 0, done.stderr
     found = json.loads(file.read_text())
     rows = {row["name"].removeprefix("S, "): row for row in found["ways"]}
-    assert [row["name"] for row in found["compared"]] == list(heat.COMPARED)
     usual = rows["auto, touching, exact"]
     assert usual["over_usual"]["samples"] == [1.0] and usual["sent_bytes"] > 0 and usual["chosen"]
-    assert {"transport isend", "transport get", "distribution cyclic", "sum fast", "no overlap"} < set(rows)
-    assert {"transport get, word by word", "transport rma-lock, word by word"} < set(rows)
     for name, row in rows.items():
         assert (row["ranks"], row["verification"]) == (2, "SUCCESSFUL")
         if "fast" not in name:
             assert row["integral"] == usual["integral"]
-    # The same values travel by each transport; owners by number are elsewhere.
-    assert rows["transport isend"]["sent_bytes"] == usual["sent_bytes"]
+    # Owners by number are elsewhere; words that travel alone are as many bytes.
     assert rows["distribution cyclic"]["sent_bytes"] > 2 * usual["sent_bytes"]
     whole, words = rows["transport rma-lock"], rows["transport rma-lock, word by word"]
-    assert words["sent_bytes"] == 8 * words["messages"] == whole["sent_bytes"]
+    assert words["sent_bytes"] == 8 * words["messages"] == whole["sent_bytes"] == usual["sent_bytes"]
+    return {"rows": rows, "compared": [row["name"] for row in found["compared"]]}
+
+
+@needs("tailrace-heat")
+def test_some_ways_of_two_ranks(tmp_path):
+    found = measured_ways(tmp_path, "--way", "rma-lock", "--way", "cyclic")
+    names = ["auto, touching, exact", "transport rma-lock", "distribution cyclic"]
+    assert list(found["rows"])[:3] == names and "transport get" not in found["rows"]
+    assert found["compared"] == ["put word by word over whole messages"]
+
+
+@pytest.mark.full
+@needs("tailrace-heat")
+def test_all_ways_of_two_ranks(tmp_path):
+    found = measured_ways(tmp_path)
+    assert found["compared"] == list(heat.COMPARED)
+    rows = found["rows"]
+    assert {"transport isend", "sum fast", "no overlap", "transport get, word by word"} < set(rows)
+    # The same values travel by each transport.
+    assert rows["transport isend"]["sent_bytes"] == rows["transport rma-lock"]["sent_bytes"]
+
+
+def test_names_of_ways():
+    ways = [heat.Way(2, 1, label=name) for name in ("usual", "transport get", "no overlap")]
+    assert [way.name for way in heat.named_ways(ways, ("get",))] == ["usual", "transport get"]
+    assert heat.named_ways(ways, ()) == ways
+    with pytest.raises(CommandError, match=r"--way put: no way has that in its name\. Fix: part of one of"):
+        heat.named_ways(ways, ("put",))
 
 
 def test_unknown_classes_and_programs(tmp_path):
@@ -250,6 +273,7 @@ def test_model():
     assert heat_model.on_study_machine(counts, 12, True).changes_s == pytest.approx(14 / 4)
 
 
+@pytest.mark.full
 @needs("tailrace-heat")
 def test_study_on_a_small_class(tmp_path, monkeypatch):
     """With counts of class S in place of C, whose inspection takes longer: all sections are there."""

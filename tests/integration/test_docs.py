@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The commands that the documents show: each ```console block is run, line by line, as a reader would."""
 
+import math
 import re
 import shlex
 import shutil
@@ -39,7 +40,7 @@ def coarse(once) -> Path:
     return once("coarse quickstart", make)
 
 
-SHORTER = 5
+SHORTER = 20
 # Steps or seconds of a run, in a case file or on a command line; a whole number stays at least 1.
 COUNTS = re.compile(
     r"(^(?:steps|first|start|every|every_s) = |^at = \[|time\.steps=|checkpoint\.every=|--benchmark )"
@@ -50,7 +51,7 @@ COUNTS = re.compile(
 
 def shortened(text: str) -> str:
     def fewer(number: str) -> str:
-        return str(float(number) / SHORTER) if "." in number else str(max(1, int(number) // SHORTER))
+        return str(float(number) / SHORTER) if "." in number else str(math.ceil(int(number) / SHORTER))
 
     return COUNTS.sub(lambda found: found[1] + re.sub(r"[\d.]+", lambda n: fewer(n[0]), found[2]), text)
 
@@ -81,14 +82,14 @@ def test_documents_show_commands():
 
 
 def test_shortened():
-    assert shortened("[time]\nsteps = 1000\nevery = 2  # 7\n") == "[time]\nsteps = 200\nevery = 1  # 7\n"
-    assert shortened("at = [25, 100]\nevery_s = 0.02\n") == "at = [5, 20]\nevery_s = 0.004\n"
-    assert shortened("run x --set time.steps=300 --benchmark 30") == "run x --set time.steps=60 --benchmark 6"
+    assert shortened("[time]\nsteps = 1000\nevery = 2  # 7\n") == "[time]\nsteps = 50\nevery = 1  # 7\n"
+    assert shortened("at = [25, 100]\nevery_s = 0.02\n") == "at = [2, 5]\nevery_s = 0.001\n"
+    assert shortened("run x --set time.steps=300 --benchmark 60") == "run x --set time.steps=15 --benchmark 3"
 
 
 @pytest.mark.parametrize("document", with_commands(), ids=lambda path: str(path.relative_to(ROOT)))
 def test_commands_of_documents_succeed(document, checkout, coarse):
-    """With a coarse quickstart and a fifth of the steps."""
+    """With a coarse quickstart and a twentieth of the steps."""
     shutil.copy(coarse, checkout / "examples")
     for case in (checkout / "examples").glob("*.toml"):
         case.write_text(shortened(case.read_text()))

@@ -38,7 +38,7 @@ def test_stopped_by_a_signal_after_an_adaptation_and_resumed(tmp_path):
 
 # A mesh for each step and a checkpoint for every other: a blow by the clock meets one phase after the other.
 RESTLESS = MESH.replace('class = "S"', 'class = "S"\nadapt_every = 1').replace("every = 20", "every = 2")
-RESTLESS = RESTLESS.replace("every = 10", "every = 1") + "[time]\nsteps = 150\n"
+RESTLESS = RESTLESS.replace("every = 10", "every = 1") + "[time]\nsteps = 100\n"
 
 
 def kill_and_resume(directory, whole, number: int) -> None:

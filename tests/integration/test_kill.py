@@ -122,7 +122,8 @@ def end_all_ranks_at(moment_s: float, case: Path, run_dir: Path) -> None:
     """Kills what there is of the native program, whoever has started it; the command ends, whatever that
     was.
     """
-    job = jobs.Job(["run", case, "--out", run_dir, "-n", "2", "-t", "1"], command=jobs.TAILRACE)
+    words = ["run", case, "--out", run_dir, "-n", "2", "-t", "1", "--no-report"]
+    job = jobs.Job(words, command=jobs.TAILRACE)
     time.sleep(moment_s)
     for pid in job.rank_processes():
         with contextlib.suppress(ProcessLookupError):
