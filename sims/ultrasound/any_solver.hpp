@@ -61,6 +61,8 @@ class AnySolver {
   /// Transforms on the processor, for what is computed there from the results. They outlive nothing but the
   /// solver. @collective{comm}
   [[nodiscard]] virtual Sweeps<Real>& sweeps() = 0;
+  /// Waits until the steps are done where a device computes them. @local. Errors (resource): it failed.
+  virtual void complete() {}
   /// Bytes of the host's memory on this rank. @local
   [[nodiscard]] virtual std::int64_t memory_bytes() const noexcept = 0;
 };

@@ -44,8 +44,19 @@ void DeviceSolver<Real>::advance(StepIndex step) {
   if (non_staggered_.is_due(step)) move_velocities_to_grid_points();
   spans_.end(queue_);
   queue_.record(done);
+  collect_spans();
+}
+
+template <class Real>
+void DeviceSolver<Real>::collect_spans() {
   spans_.collect();
   transforms_.space().collect_spans();
+}
+
+template <class Real>
+void DeviceSolver<Real>::complete() {
+  queue_.synchronize();
+  collect_spans();
 }
 
 /// As on the processor: x and y share one transform along z.

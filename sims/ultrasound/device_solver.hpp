@@ -34,6 +34,7 @@ class DeviceSolver final : public AnySolver<Real> {
   void with_velocity_gradients(const ArrayUse& use) override;
   [[nodiscard]] std::int64_t saved_bytes() const noexcept override;
   [[nodiscard]] Sweeps<Real>& sweeps() override;
+  void complete() override;
   [[nodiscard]] std::int64_t memory_bytes() const noexcept override;
   /// Bytes of the device that it holds. @local
   [[nodiscard]] std::size_t device_bytes() const noexcept;
@@ -52,6 +53,7 @@ class DeviceSolver final : public AnySolver<Real> {
   const Complex* copy_factors(const AlignedVector<std::complex<Real>>& factors, std::int64_t from,
                               std::int64_t count, double scale);
 
+  void collect_spans();
   void start_from_initial_pressure();
   void pressure_gradients();
   void update_velocities(bool initial);

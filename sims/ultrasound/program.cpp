@@ -360,6 +360,7 @@ run::Run::Summary Program<Real>::close(const run::DriveResult& result) {
 
 template <class Real>
 output::FieldLookup Program<Real>::final_fields(output::Session& session) {
+  if (result_.status != run::Status::failed) mpi::collectively(comm_, [&] { solver_->complete(); });
   if (options_.sensor_data.wants_intensity()) intensity_.emplace(make_intensity(session));
   return [&](const std::string& quantity) {
     return intensity_ && intensity_->has(quantity) ? intensity_->field(quantity) : solver_->field(quantity);
