@@ -256,7 +256,7 @@ MPI_CASE("a device moves velocities to the grid points", ranks{1, 2, 3}) {
 }
 
 MPI_CASE("200 steps of a device are those of the processor", ranks{1, 2}) {
-  const Kind kind{.points = {24, 20, 18}, .physics = power_law};
+  const Kind kind{.points = {20, 16, 12}, .physics = power_law};
   check<float>(comm, kind, with_pressure<float>(comm, kind, SourceMode::additive, true), many);
 }
 

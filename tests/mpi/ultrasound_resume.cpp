@@ -193,26 +193,27 @@ MPI_CASE("every kind of source, medium, mask and grid continues as if it had not
 MPI_CASE("segments on a device and on processors continue each other's checkpoints", ranks{1, 3}) {
   const char* const named = std::getenv("TAILRACE_TEST_DEVICE");
   const std::string device = named != nullptr ? named : "emulated";
-  for (const char* name : {"2d_intensity", "odd_all", "velocity_additive_many"})
-    for (const bool device_first : {true, false}) {
-      const std::string from = data + "independent/" + name;
-      const auto facts = nlohmann::json::parse(std::ifstream(from + "/case.json"));
-      std::vector<std::string> words = facts.at("arguments");
-      words.insert(words.end(), {"-i", from + "/input.h5"});
-      const auto steps = number_in(from + "/input.h5", "/Nt");
-      Segments segments{.comm = comm, .words = words};
-      CHECK(segments.run_segment(comm.size(), steps / 3, "threads", device_first ? device : "none"));
-      CHECK(!segments.run_segment(1 + comm.size() / 2, steps, "threads", device_first ? "none" : device));
-      if (comm.is_root()) {
-        const auto reference = h5::File::open(from + "/reference.h5"),
-                   result = h5::File::open(segments.output());
-        for (const std::string path : facts.at("datasets")) {
-          const double found = difference(reference, result, path);
-          CHECK_MESSAGE(found < limit_for(path), fmt::format("{}: {} of {}", name, found, path));
-        }
+  bool device_first = comm.size() == 1;
+  for (const char* name : {"2d_intensity", "odd_all", "velocity_additive_many"}) {
+    const std::string from = data + "independent/" + name;
+    const auto facts = nlohmann::json::parse(std::ifstream(from + "/case.json"));
+    std::vector<std::string> words = facts.at("arguments");
+    words.insert(words.end(), {"-i", from + "/input.h5"});
+    const auto steps = number_in(from + "/input.h5", "/Nt");
+    Segments segments{.comm = comm, .words = words};
+    CHECK(segments.run_segment(comm.size(), steps / 3, "threads", device_first ? device : "none"));
+    CHECK(!segments.run_segment(1 + comm.size() / 2, steps, "threads", device_first ? "none" : device));
+    if (comm.is_root()) {
+      const auto reference = h5::File::open(from + "/reference.h5"),
+                 result = h5::File::open(segments.output());
+      for (const std::string path : facts.at("datasets")) {
+        const double found = difference(reference, result, path);
+        CHECK_MESSAGE(found < limit_for(path), fmt::format("{}: {} of {}", name, found, path));
       }
-      mpi::barrier(comm);
     }
+    device_first = !device_first;
+    mpi::barrier(comm);
+  }
 }
 
 MPI_CASE("the reference's own checkpoint comes to the reference's end", ranks{1, 2, 3, 4, 7}) {
