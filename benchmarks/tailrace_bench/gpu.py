@@ -111,7 +111,7 @@ def seismic_words(path: Path, snapshots: bool) -> Callable[[int], list[str]]:
 
 
 def ultrasound_works(directory: Path, size: int, steps: int) -> Iterator[Work]:
-    """An absorbing, non-linear medium: nothing recorded but the last step; with a source that goes on;
+    """An absorbing, non-linear medium: nothing recorded but the last step; with a source that acts on;
     and with a tenth of the points recorded in every step.
     """
     grid = (size, size, size)

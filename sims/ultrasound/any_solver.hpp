@@ -67,8 +67,8 @@ class AnySolver {
   [[nodiscard]] virtual std::int64_t memory_bytes() const noexcept = 0;
 };
 
-/// On the device if there is one. @collective{comm}, synchronises. Errors (resource), on all ranks: a device
-/// has no room.
+/// On the device if there is one. @collective{comm}, synchronises. Errors, on all ranks: (resource) a device
+/// has no room, (usage) some ranks have a device and others none.
 template <class Real>
 std::unique_ptr<AnySolver<Real>> make_solver(mpi::CommView comm, Model<Real> model, trace::Log& log,
                                              const std::optional<device::ComputeQueue>& device);

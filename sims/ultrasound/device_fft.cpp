@@ -31,7 +31,7 @@ class LibraryFft final : public DeviceFft<Real> {
       inverse_ = plan(complex_to_real, points, spectrum, in_place);
     }
     if (block.count() > 0) {
-      const device::FftArrays columns{.row = 0, .step = block.columns(), .distance = 1};
+      const device::FftArrays columns{.row = block.nz, .step = block.columns(), .distance = 1};
       along_z_ = device::plan_fft({.kind = complex,
                                    .real_bytes = sizeof(Real),
                                    .axes = 1,
@@ -82,7 +82,7 @@ class LibraryFft final : public DeviceFft<Real> {
       if (each != nullptr) most = std::max(most, each->work_bytes());
     if (most > 0) work_ = device::Buffer(device, most);
     for (auto* each : all)
-      if (each != nullptr) each->use_work(work_.data());
+      if (each != nullptr && each->work_bytes() > 0) each->use_work(work_.data());
   }
 
   device::Queue& queue_;

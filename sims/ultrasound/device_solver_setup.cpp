@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include <fmt/format.h>
+
 #include <cmath>
 #include <utility>
 
@@ -141,6 +143,15 @@ void DeviceSolver<Real>::make_sources(Sources<Real> sources) {
 template <class Real>
 std::unique_ptr<AnySolver<Real>> make_solver(mpi::CommView comm, Model<Real> model, trace::Log& log,
                                              const std::optional<device::ComputeQueue>& device) {
+  const auto with_device = mpi::sum(comm, std::int64_t{device.has_value()});
+  if (with_device != 0 && with_device != comm.size())
+    throw Error(ErrorInfo{
+        .kind = ErrorKind::usage,
+        .message =
+            fmt::format("{} of {} ranks have a device, and ultrasound computes on all devices or on none",
+                        with_device, comm.size()),
+        .path = {},
+        .hint = "machines with devices only, or --device none"});
   if (device) return std::make_unique<DeviceSolver<Real>>(comm, std::move(model), log, *device);
   return std::make_unique<Solver<Real>>(comm, std::move(model), log);
 }

@@ -298,4 +298,16 @@ MPI_CASE("a device without room for ultrasound is one error on all ranks", ranks
   CHECK(error->message.find("bytes left") != std::string::npos);
 }
 
+MPI_CASE("ranks with a device and ranks without one compute no ultrasound together", ranks{2}) {
+  const Kind kind{.points = cube};
+  trace::Log log("test");
+  const OnDevice on{device::emulate()};
+  const auto some = comm.is_root() ? std::optional(on.compute()) : std::nullopt;
+  const auto error =
+      test::error_of([&] { const auto solver = make_solver(comm, model_of<float>(comm, kind), log, some); });
+  REQUIRE(error);
+  CHECK(error->kind == ErrorKind::usage);
+  CHECK(error->message == "1 of 2 ranks have a device, and ultrasound computes on all devices or on none");
+}
+
 }  // namespace tailrace::ultrasound
