@@ -23,7 +23,7 @@ from tailrace_bench.stepping import working_directory
 from tailrace_bench.ultrasound import read_number
 
 SEISMIC, ULTRASOUND = "tailrace-seismic", "tailrace-ultrasound"
-WARM_UP, CHECKED_STEPS = 5, 8
+WARM_UP, CHECKED_STEPS = 5, 10
 SNAPSHOT_EVERY, SAMPLED_SHARE = 10, 10
 # The largest difference from the processor, over the largest value: rounding of single precision.
 ACCURACY = 1e-5
@@ -97,7 +97,8 @@ def seismic_works(directory: Path, size: int, steps: int) -> Iterator[Work]:
         text = write_case(directory, Case(size, "tti", properties, WARM_UP, steps)).read_text()
         path = directory / f"{len(name)}.toml"
         path.write_text(text.replace(f"at = [{steps}]", "every = 1" if not more else "at = [1]") + more)
-        yield Work(name, SEISMIC, size, seismic_words(path, bool(more)), "end/values")
+        compared = "snapshots/values" if more else "end/values"
+        yield Work(name, SEISMIC, size, seismic_words(path, bool(more)), compared)
 
 
 def seismic_words(path: Path, snapshots: bool) -> Callable[[int], list[str]]:

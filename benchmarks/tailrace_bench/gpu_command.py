@@ -21,7 +21,7 @@ def gpu(
     ultrasound_grid: Annotated[
         list[int] | None, typer.Option(metavar="N", min=16, help="Points per axis (default: 128, 256).")
     ] = None,
-    steps: Annotated[int, typer.Option(metavar="N", min=1, help="Timed steps.")] = 100,
+    steps: Annotated[int, typer.Option(metavar="N", min=5, help="Timed steps.")] = 100,
     pairs: Annotated[int, typer.Option(metavar="N", min=1, help="Interleaved repetitions.")] = 7,
     reference: Annotated[
         Path | None, typer.Option(metavar="PROGRAM", help="k-Wave's kspaceFirstOrder-CUDA, to compare with.")

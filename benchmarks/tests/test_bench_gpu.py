@@ -21,7 +21,7 @@ def test_without_a_device_nothing_is_measured(tmp_path):
 @needs("tailrace-seismic")
 def test_every_work_is_right_before_it_is_measured(tmp_path):
     found = tmp_path / "gpu.json"
-    words = ["--device", "emulated", "--pairs", "1", "--steps", "3", "--json", str(found)]
+    words = ["--device", "emulated", "--pairs", "1", "--steps", "5", "--json", str(found)]
     ended = command("bench", "gpu", "--seismic-grid", "16", "--ultrasound-grid", "16", *words)
     assert ended.returncode == 0, ended.stderr
     rows = json.loads(found.read_text())["rows"]
