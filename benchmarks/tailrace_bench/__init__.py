@@ -19,5 +19,6 @@ BENCHMARKS = {
     "network": "latency, bandwidth and message rate of two ranks through each way to send, over blocking MPI",
     "start": "time to the first step and from the last to the prompt, of every simulation and the command",
     "language": "checks of fragment programs by length, a run of a small one, one changed body of many",
+    "gpu": "steps of both wave simulations on a device, and what sources and samples add to them",
     "trace": "time and CPU seconds of a run with a trace against one without",
 }

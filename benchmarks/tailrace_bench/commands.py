@@ -10,6 +10,7 @@ from tailrace.commands.bench import Directory, JsonFile, Layouts, Pairs, Steps, 
 from tailrace_bench import BENCHMARKS
 from tailrace_bench.choices import Page, known_words, refuse
 from tailrace_bench.fragments_command import fragments
+from tailrace_bench.gpu_command import gpu
 from tailrace_bench.heat_command import heat, study_heat
 from tailrace_bench.language_command import language
 from tailrace_bench.molecules_case import FLUIDS
@@ -484,5 +485,6 @@ def benchmarks() -> typer.Typer:
     group.command("network")(network)
     group.command("start")(start)
     group.command("language")(language)
+    group.command("gpu")(gpu)
     group.command("trace")(trace)
     return group

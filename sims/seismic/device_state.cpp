@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <algorithm>
+#include <optional>
 #include <utility>
 
-#include "device/boxes.hpp"
+#include "device/box_transfer.hpp"
 #include "device_step.hpp"
 #include "layout/device_halo.hpp"
 #include "mpi/verdict.hpp"
@@ -11,9 +12,6 @@
 namespace tailrace::seismic {
 
 namespace {
-
-/// Bytes through which checkpoints read and write fields.
-constexpr std::size_t transfer_bytes = std::size_t{4} << 20;
 
 /// Values of sources one behind the other, and where they are.
 template <class Real>
@@ -127,7 +125,7 @@ class DeviceState final : public SolverState {
         level = Level(device_, static_cast<std::size_t>(layout_.size) * sizeof(Real));
         queue_.clear(level.data(), level.bytes());
       }
-    transfer_ = device::Buffer(device_, transfer_bytes);
+    transfer_.emplace(device_, queue_);
   }
   /// A copy on the device, which is made when the queue is waited for; null of nothing.
   template <class T>
@@ -173,43 +171,8 @@ class DeviceState final : public SolverState {
     for (std::size_t f = 0; f < fields_.size(); ++f) halo_.start(first(f, level), step);
   }
 
-  /// Calls `action` with parts of a box, so small that `transfer_` holds each, and the place of the first
-  /// byte of each among the values of the box.
-  template <class Action>
-  void for_parts(const Box& box, const Action& action) const {
-    const Index3 n = box.extents();
-    const std::int64_t row_bytes = n.x * static_cast<std::int64_t>(sizeof(Real)), most = transfer_bytes;
-    const std::int64_t planes = std::max<std::int64_t>(1, most / (row_bytes * n.y)),
-                       rows = std::min(n.y, std::max<std::int64_t>(1, most / row_bytes));
-    for (std::int64_t z = 0; z < n.z; z += planes)
-      for (std::int64_t y = 0; y < n.y; y += rows) {
-        const device::BoxInArray part{.from = (box.lo.z - own_.lo.z + z) * layout_.stride_z +
-                                              (box.lo.y - own_.lo.y + y) * layout_.stride_y + box.lo.x -
-                                              own_.lo.x,
-                                      .width = n.x,
-                                      .height = std::min(rows, n.y - y),
-                                      .depth = std::min(planes, n.z - z)};
-        action(part, static_cast<std::size_t>((z * n.y + y) * row_bytes),
-               static_cast<std::size_t>(part.points()) * sizeof(Real));
-      }
-  }
   [[nodiscard]] device::Array array(std::size_t field, std::size_t level) noexcept {
     return {first(field, level), layout_.stride_y, layout_.stride_z, sizeof(Real)};
-  }
-  /// Copies values of a level to the host. @local, waits for the device
-  void read(const device::Array& level, const Box& box, std::span<std::byte> out) {
-    for_parts(box, [&](const device::BoxInArray& part, std::size_t at, std::size_t bytes) {
-      device::pack(queue_, level, part, transfer_.data());
-      queue_.copy_to_host(out.data() + at, transfer_.data(), bytes);
-      queue_.synchronize();
-    });
-  }
-  void write(const device::Array& level, const Box& box, std::span<const std::byte> in) {
-    for_parts(box, [&](const device::BoxInArray& part, std::size_t at, std::size_t bytes) {
-      queue_.copy_to_device(transfer_.data(), in.data() + at, bytes);
-      device::unpack(queue_, level, part, transfer_.data());
-      queue_.synchronize();
-    });
   }
   [[nodiscard]] checkpoint::FieldState level_state(std::size_t field, std::size_t level) {
     const auto values = array(field, level);
@@ -220,8 +183,10 @@ class DeviceState final : public SolverState {
         .box = own_,
         .stride_y = layout_.stride_y,
         .stride_z = layout_.stride_z,
-        .read = [this, values](const Box& part, std::span<std::byte> out) { read(values, part, out); },
-        .write = [this, values](const Box& part, std::span<const std::byte> in) { write(values, part, in); }};
+        .read = [this, values](const Box& part,
+                               std::span<std::byte> out) { transfer_->read(values, own_, part, out); },
+        .write = [this, values](const Box& part,
+                                std::span<const std::byte> in) { transfer_->write(values, own_, part, in); }};
   }
 
   device::Device& device_;
@@ -235,7 +200,7 @@ class DeviceState final : public SolverState {
   std::vector<std::array<Level, 2>> fields_;  ///< p, and q if it differs; two levels each
   std::size_t now_ = 0;
   std::vector<device::Buffer> constants_;
-  device::Buffer transfer_;
+  std::optional<device::BoxTransfer> transfer_;  ///< checkpoints read and write fields through it
   StepArrays<Real> arrays_;
   SourceArrays<Real> sources_;
   std::array<std::unique_ptr<device::Event>, 2> done_{device_.make_event(), device_.make_event()};
@@ -265,7 +230,8 @@ SolverMemory device_memory(const Problem& problem, const layout::Decomposition& 
   const auto levels = static_cast<double>(2 * fields) * static_cast<double>(layout.size) * sizeof(Real);
   // The medium is made on the host, and goes from there.
   return {.host_bytes = medium + halos + static_cast<double>(sources.bytes()),
-          .device_bytes = levels + medium + halos + static_cast<double>(sources.bytes() + transfer_bytes)};
+          .device_bytes =
+              levels + medium + halos + static_cast<double>(sources.bytes() + device::BoxTransfer::bytes)};
 }
 
 template SolverMemory device_memory<float>(const Problem&, const layout::Decomposition&, int);

@@ -269,6 +269,8 @@ void read_checkpoint(mpi::CommView comm, const std::string& path, const std::vec
         read_array<double>(file, array);
       else
         read_array<float>(file, array);
+    for (const auto& array : state)
+      if (array.put_back) array.put_back();
   };
   mpi::collectively(comm, read, output::close_limit_s);
 }

@@ -44,14 +44,17 @@ void Console::title() {
   rule("├", "┤");
 }
 
-void Console::options(const Options& options, int ranks) {
+void Console::options(const Options& options, int ranks, const device::DeviceInfo* device) {
   pair("Ranks:", fmt::format("{}", ranks));
   pair("Threads per rank:", fmt::format("{}", options.threads));
   pair("Output:", ::tailrace::output::strategy_text(options.write) + ", " +
                       ::tailrace::output::sink_text(options.write));
   pair("Precision:", to_string(options.precision));
+  if (device != nullptr) {
+    pair("Selected GPU device id:", fmt::format("{}", device->index));
+    pair("GPU device name:", device->name);
+  }
   if (verbosity_ < 1) return;
-  if (options.gpu_named) pair("GPU number:", "ignored");
   pair("Input file:", options.input);
   pair("Output file:", options.output);
 }

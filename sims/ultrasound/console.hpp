@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 
+#include "device/device.hpp"
 #include "input.hpp"
 #include "options.hpp"
 
@@ -20,7 +21,8 @@ class Console {
   ~Console();
 
   void title();
-  void options(const Options& options, int ranks);
+  /// @param device  that computes; null: the processor
+  void options(const Options& options, int ranks, const device::DeviceInfo* device);
   template <class Real>
   void input(const Input<Real>& input, StepIndex steps);
   void memory(std::int64_t predicted_bytes);

@@ -22,6 +22,14 @@ double wavenumber(std::int64_t i, std::int64_t n, double spacing_m) {
   return 2 * std::numbers::pi * static_cast<double>(signed_index) / (static_cast<double>(n) * spacing_m);
 }
 
+double sinc(double a) noexcept {
+  return a == 0 ? 1 : std::sin(a) / a;
+}
+
+double power_of_k(double k, double power) noexcept {
+  return k == 0 && power < 0 ? 0 : std::pow(k, power);
+}
+
 template <class Real>
 PmlProfile<Real> make_pml_profile(const Grid& grid, std::size_t axis) {
   const std::int64_t n = grid.extents()[axis], thickness = grid.pml.size[axis];

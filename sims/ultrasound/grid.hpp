@@ -6,6 +6,7 @@
 #include <complex>
 #include <cstdint>
 #include <optional>
+#include <span>
 
 #include "field.hpp"
 #include "tailrace/box.hpp"
@@ -104,6 +105,8 @@ class RadialTable {
     const std::int64_t mirror = z <= nz_ / 2 ? z : nz_ - z;
     return values_.data() + ((y - rows_.begin) * (nz_ / 2 + 1) + mirror) * columns_.size();
   }
+  /// All of them: y slowest, then z up to the middle.
+  [[nodiscard]] std::span<const Real> values() const noexcept { return values_; }
   [[nodiscard]] std::int64_t bytes() const noexcept {
     return static_cast<std::int64_t>(values_.size() * sizeof(Real));
   }
@@ -116,6 +119,10 @@ class RadialTable {
 
 /// Wavenumber of standard-order index `i` of `n`; an even n counts its Nyquist index as negative.
 double wavenumber(std::int64_t i, std::int64_t n, double spacing_m);
+/// sin(a) / a.
+double sinc(double a) noexcept;
+/// |k|^power, with the infinite value at k = 0 left out.
+double power_of_k(double k, double power) noexcept;
 
 template <class Real>
 template <class Function>

@@ -35,9 +35,8 @@ double nepers(double alpha_db, double power) {
 
 template <class Real>
 std::int64_t Medium<Real>::bytes() const noexcept {
-  std::int64_t sum =
-      c0_squared.bytes() + rho0.bytes() + b_over_2a_rho0.bytes() + absorption.bytes() + dispersion.bytes();
-  for (const auto& coefficient : dt_over_rho0) sum += coefficient.bytes();
+  std::int64_t sum = 0;
+  for (const auto* coefficient : all()) sum += coefficient->bytes();
   return sum;
 }
 

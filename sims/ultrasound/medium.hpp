@@ -39,6 +39,10 @@ struct Medium {
   Coefficient<Real> absorption;                            ///< c0^2 tau; absorbing only
   Coefficient<Real> dispersion;                            ///< c0^2 eta; power law only
 
+  [[nodiscard]] std::array<const Coefficient<Real>*, 8> all() const noexcept {
+    return {&c0_squared,      &rho0,           &dt_over_rho0[0], &dt_over_rho0[1],
+            &dt_over_rho0[2], &b_over_2a_rho0, &absorption,      &dispersion};
+  }
   [[nodiscard]] std::int64_t bytes() const noexcept;
 };
 

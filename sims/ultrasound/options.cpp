@@ -73,7 +73,8 @@ void add_run_options(CLI::App& app, CommandLine& line) {
   number("-t", line.run.threads, "threads per rank (default: OMP_NUM_THREADS or all cores)", within(1, 4096));
   number("-r", options.progress_percent, "progress interval in percent, 1 to 100 (default: 5)",
          within(1, 100));
-  number("-g", line.gpu, "accepted and ignored: the number of a GPU", within(0, 4096));
+  number("-g", line.gpu, "the GPU that computes; where there is none the processor does", within(0, 1023));
+  run::add_device_option(app, line);
   number("-s", line.start, "first recorded time step, counted from 1 (default: 1)", within(1, any));
   number("--benchmark", line.benchmark_steps, "run N steps instead of the input's Nt", within(1, any));
   number("--verbose", options.verbosity, "0, 1 or 2 (default: 0)", within(0, 2));
@@ -155,7 +156,6 @@ void combine(CommandLine& line) {
   options.takes_checkpoints = !triggered;
   if (triggered) options.pause_after_s = options.kwave_checkpoint->interval_s;
   if (!line.precision.empty()) options.precision = parse_precision("--precision", line.precision);
-  options.gpu_named = line.gpu >= 0;
 }
 
 /// The files of k-Wave's options. What looks like an option is one whose value was forgotten.
@@ -167,6 +167,14 @@ void check_files(const CommandLine& line) {
   };
   check("-i", line.options.input);
   if (line.options.runs()) check("-o", line.output);
+}
+
+/// k-Wave's option, which users of its programs on processors may have on their command lines too.
+void choose_gpu(CommandLine& line) {
+  if (line.gpu < 0) return;
+  if (!line.device.empty())
+    throw Error(ErrorKind::usage, "-g and --device both choose what computes: give one or the other");
+  line.options.device = {.source = "-g", .text = fmt::format("{}", line.gpu), .or_processor = true};
 }
 
 void check_case_mode(const CommandLine& line) {
@@ -272,6 +280,7 @@ std::variant<Options, run::Notice> parse_options(int argc, const char* const* ar
   combine(line);
   if (options.case_mode) check_case_mode(line);
   run::finalize(line, argc, argv, "", options);
+  choose_gpu(line);
   if (options.threads == 0) options.threads = default_threads();
   options.case_mode ? apply_case(line) : finish_native_mode(line);
   options.sensor_data.start = std::max<StepIndex>(line.start, 1);

@@ -33,7 +33,6 @@ struct Options : run::CaseOptions {
   int progress_percent = 5;
   Precision precision = Precision::float32;
   std::optional<Checkpointing> kwave_checkpoint;
-  bool gpu_named = false;  ///< "-g N" was given, which the CPU has no use for
   SensorData sensor_data;
 };
 

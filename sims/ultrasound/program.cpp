@@ -9,9 +9,11 @@
 #include <optional>
 #include <utility>
 
+#include "any_solver.hpp"
 #include "base/system.hpp"
 #include "console.hpp"
 #include "conversion.hpp"
+#include "device_needs.hpp"
 #include "h5/file.hpp"
 #include "input.hpp"
 #include "intensity.hpp"
@@ -21,7 +23,6 @@
 #include "output_file.hpp"
 #include "segment.hpp"
 #include "sensor_data.hpp"
-#include "solver.hpp"
 #include "stability.hpp"
 #include "tailrace/run/case_program.hpp"
 
@@ -67,6 +68,7 @@ class Program final : public run::CaseProgram {
   output::FileTail tail(StepIndex steps_done) override;
   [[nodiscard]] run::RunSize size() const override;
   [[nodiscard]] double needed_bytes(int rank) const override;
+  [[nodiscard]] double device_bytes(int rank) const override;
   [[nodiscard]] std::int64_t own_cells() const override { return solver_->field("p").box.volume(); }
   int end(const run::DriveResult& result, const run::Run::Summary& summary) override;
 
@@ -92,6 +94,11 @@ class Program final : public run::CaseProgram {
     };
   }
   [[nodiscard]] CheckpointOrigin origin() const;
+  /// The device that computes, if one does.
+  [[nodiscard]] std::optional<device::ComputeQueue> device() const {
+    const auto queue = run_.compute_queue();
+    return queue.device != nullptr ? std::optional(queue) : std::nullopt;
+  }
   Intensity<Real> make_intensity(output::Session& session);
   /// Samples that a series has at a step.
   [[nodiscard]] StepIndex recorded_steps(StepIndex step) const noexcept {
@@ -108,7 +115,8 @@ class Program final : public run::CaseProgram {
   run::DriveResult result_;             ///< once the steps are done
   output::Cadence non_staggered_;       // steps at which velocities are wanted at the grid points
   Input<Real> input_;                   ///< until the solver is made
-  std::unique_ptr<Solver<Real>> solver_;
+  DeviceNeeds needs_;                   ///< of a device, once the input is known
+  std::unique_ptr<AnySolver<Real>> solver_;
   std::optional<Intensity<Real>> intensity_;
   Grid grid_;
   SensorMask mask_;  ///< kept only for intensities
@@ -130,7 +138,7 @@ std::optional<int> Program<Real>::instead() {
 template <class Real>
 void Program<Real>::plan() {
   console_.title();
-  console_.options(options_, comm_.size());
+  console_.options(options_, comm_.size(), device() ? &run_.compute_queue().device->info() : nullptr);
   load();
 }
 
@@ -173,6 +181,8 @@ void Program<Real>::load() {
   grid_ = input_.header.grid;
   if (options_.sensor_data.wants_intensity()) mask_ = input_.mask;
   check();
+  if (device())
+    needs_ = device_needs(input_.header.physics, input_.medium, input_.sources, non_staggered_.samples() > 0);
   times_.loading = monotonic_s() - before;
   console_.done(times_.loading);
   console_.input(input_, steps_);
@@ -186,11 +196,19 @@ run::RunSize Program<Real>::size() const {
   return size;
 }
 
-/// Pressure, and per axis a velocity, a split density and a spectrum.
+/// Pressure, and per axis a velocity, a split density and a spectrum; for a device, what it is given.
 template <class Real>
 double Program<Real>::needed_bytes(int rank) const {
+  if (device()) return needed_host_bytes<Real>(grid_, ranks(), rank, needs_);
   const auto arrays = static_cast<double>(1 + 3 * grid_.dimensions());
   return arrays * sizeof(Real) * static_cast<double>(grid_.box_of(rank, ranks()).volume());
+}
+
+template <class Real>
+double Program<Real>::device_bytes(int rank) const {
+  if (!device()) return 0;
+  const bool emulated = run_.compute_queue().queue->emulation() != nullptr;
+  return needed_device_bytes<Real>(grid_, ranks(), rank, needs_, emulated);
 }
 
 /// Describes what has to fit between the options and the input.
@@ -282,7 +300,7 @@ run::SimulationCalls Program<Real>::make() {
   if (segment_.resumes()) solver_->restored(segment_.read_state(state()));
   auto calls = run::calls_of(*solver_);
   calls.memory_bytes = [this] {
-    const auto for_checkpoint = options_.kwave_checkpoint ? solver_->gradients_bytes() : 0;
+    const auto for_checkpoint = options_.kwave_checkpoint ? solver_->saved_bytes() : 0;
     return solver_->memory_bytes() + intensity_bytes() + for_checkpoint;
   };
   return calls;
@@ -324,7 +342,7 @@ void Program<Real>::make_solver() {
                     .medium = make_medium(std::move(input.medium), input.header.physics, grid_, planes),
                     .sources = std::move(input.sources),
                     .non_staggered = non_staggered_};
-  solver_ = std::make_unique<Solver<Real>>(comm_, std::move(model), run_.log());
+  solver_ = ultrasound::make_solver(comm_, std::move(model), run_.log(), device());
 }
 
 template <class Real>
@@ -342,6 +360,7 @@ run::Run::Summary Program<Real>::close(const run::DriveResult& result) {
 
 template <class Real>
 output::FieldLookup Program<Real>::final_fields(output::Session& session) {
+  if (result_.status != run::Status::failed) mpi::collectively(comm_, [&] { solver_->complete(); });
   if (options_.sensor_data.wants_intensity()) intensity_.emplace(make_intensity(session));
   return [&](const std::string& quantity) {
     return intensity_ && intensity_->has(quantity) ? intensity_->field(quantity) : solver_->field(quantity);

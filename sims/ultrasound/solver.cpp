@@ -22,15 +22,6 @@ Field<Real> make_zero_field(Index3 points, Range planes) {
   return field;
 }
 
-double sinc(double a) {
-  return a == 0 ? 1 : std::sin(a) / a;
-}
-
-/// |k|^power, with the infinite value at k = 0 left out.
-double power_of_k(double k, double power) {
-  return k == 0 && power < 0 ? 0 : std::pow(k, power);
-}
-
 }  // namespace
 
 template <class Real>
@@ -449,7 +440,7 @@ void Solver<Real>::restored(StepIndex step) {
 }
 
 template <class Real>
-std::int64_t Solver<Real>::gradients_bytes() const noexcept {
+std::int64_t Solver<Real>::saved_bytes() const noexcept {
   std::int64_t sum = 0;
   for (const auto& field : u_) sum += field.bytes();
   return sum;

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "any_solver.hpp"
 #include "axis_filter.hpp"
 #include "field.hpp"
 #include "grid.hpp"
@@ -22,16 +23,6 @@
 
 namespace tailrace::ultrasound {
 
-/// All that defines a run on this rank.
-template <class Real>
-struct Model {
-  Grid grid;
-  Physics physics;
-  Medium<Real> medium;
-  Sources<Real> sources;
-  output::Cadence non_staggered = {};  ///< steps at which velocities are wanted at the grid points
-};
-
 /// The k-space pseudospectral method for sound in fluids: heterogeneous, non-linear, absorbing, in two or
 /// three dimensions (docs/explain/ultrasound.md; Treeby, Jaros, Rendell and Cox 2012). Planes are split over
 /// the ranks: along z, or along y in two dimensions. `Real` is float or double.
@@ -41,37 +32,21 @@ struct Model {
 /// cache; and three sweeps over columns for the transforms along the slowest axis. The result is the same,
 /// bit for bit, for any number of ranks and threads.
 template <class Real>
-class Solver {
+class Solver final : public AnySolver<Real> {
  public:
   /// @collective{comm}
   Solver(mpi::CommView comm, Model<Real> model, trace::Log& log);
 
-  /// Before the first step: runs the exchanges of a step on spectra of zeros. MPI takes memory for messages
-  /// when they are sent first; after this it has it. @collective{comm}
-  void rehearse();
-  /// Goes from step - 1 to `step`, counted from 1. @collective{comm}
-  void advance(StepIndex step);
-
-  /// This rank's part of "p", "ux", "uy", "uz", or, at the steps that the model names, of "ux_non_staggered"
-  /// and so on. @local
-  [[nodiscard]] output::FieldView field(const std::string& quantity) const;
-  /// Saves or restores the arrays from which a run can continue, under their names in k-Wave's checkpoint
-  /// files.
-  /// @local
-  void state(checkpoint::StateArchive& archive);
-  /// After the state was set to that of another run at `step`: recomputes what follows from it.
-  /// @collective{comm}
-  void restored(StepIndex step);
-  /// Calls `use` with this rank's part of the derivative of each velocity along its own axis after the newest
-  /// step, under their names in k-Wave's checkpoint files ("duxdx", ...). They are computed for the call,
-  /// into as many fields as the domain has dimensions. @collective{comm}
-  void with_velocity_gradients(const ArrayUse& use);
-  /// Bytes that the gradients take on this rank meanwhile: as much as the velocities. @local
-  [[nodiscard]] std::int64_t gradients_bytes() const noexcept;
-  /// The transforms of the run, for what is computed from its results. They outlive nothing but the solver.
-  [[nodiscard]] Sweeps<Real>& sweeps() noexcept { return sweeps_; }
-  /// Bytes of all arrays on this rank. @local
-  [[nodiscard]] std::int64_t memory_bytes() const noexcept;
+  void rehearse() override;
+  void advance(StepIndex step) override;
+  [[nodiscard]] output::FieldView field(const std::string& quantity) const override;
+  void state(checkpoint::StateArchive& archive) override;
+  void restored(StepIndex step) override;
+  void with_velocity_gradients(const ArrayUse& use) override;
+  [[nodiscard]] std::int64_t saved_bytes() const noexcept override;
+  /// Those of the steps.
+  [[nodiscard]] Sweeps<Real>& sweeps() noexcept override { return sweeps_; }
+  [[nodiscard]] std::int64_t memory_bytes() const noexcept override;
 
  private:
   using Complex = std::complex<Real>;

@@ -120,7 +120,10 @@ Chosen choose(const Wish& wish, int rank) {
     case Wish::Kind::emulated:
       return {emulate(wish.emulation, turn(wish.indices)), static_cast<int>(wish.indices.size())};
     case Wish::Kind::listed:
-      check_indices(wish, find_devices());
+      if (const auto found = find_devices(); wish.or_processor && found.devices.empty())
+        return {nullptr, 0, found.why_none};
+      else
+        check_indices(wish, found);
       return {open(wish, turn(wish.indices)), static_cast<int>(wish.indices.size())};
     case Wish::Kind::any:
       break;

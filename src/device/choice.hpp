@@ -22,6 +22,7 @@ struct Wish {
   std::string source;        ///< says where it comes from, for messages: `--device 0,1`
   std::vector<int> indices;  ///< of listed and emulated ones
   EmulationOptions emulation = {};
+  bool or_processor = false;  ///< instead of listed ones, where there are none at all
 
   /// What messages and `--help` say that can be asked for.
   static constexpr const char* forms = "none, auto, a number, several as in 0,2, or emulated";

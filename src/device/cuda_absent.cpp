@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "device/devices.hpp"
+#include "device/fft.hpp"
 #include "tailrace/error.hpp"
 
 namespace tailrace::device {
@@ -9,6 +10,10 @@ Devices find_devices() {
 }
 
 std::unique_ptr<Device> open_device(int) {
+  throw Error(ErrorKind::resource, find_devices().why_none);
+}
+
+std::unique_ptr<FftPlan> plan_fft(const FftConfig&) {
   throw Error(ErrorKind::resource, find_devices().why_none);
 }
 

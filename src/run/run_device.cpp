@@ -26,7 +26,9 @@ mpi::Comm sharers_of(mpi::CommView node, const device::Device* device) {
 
 device::Wish device_wish(const DeviceChoice& choice) {
   if (choice.text.empty()) return {};
-  return device::parse_wish(choice.source, choice.text);
+  auto wish = device::parse_wish(choice.source, choice.text);
+  wish.or_processor = choice.or_processor;
+  return wish;
 }
 
 RunDevice::RunDevice(mpi::CommView comm, const DeviceChoice& choice) {

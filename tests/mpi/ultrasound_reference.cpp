@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <fmt/format.h>
 
+#include <cstdlib>
 #include <map>
 #include <optional>
 #include <string>
@@ -54,6 +55,27 @@ std::map<std::string, std::vector<double>> contents(const std::string& path, con
   return all;
 }
 
+void compare(const Case& item, const std::string& output) {
+  const auto reference = h5::File::open(data + item.name + "/reference_double.h5"),
+             result = h5::File::open(output);
+  for (const auto& name : item.datasets) {
+    const double found = difference(reference, result, name);
+    CHECK_MESSAGE(found < limit_for(name), fmt::format("{}: {} of {}", item.name, found, name));
+  }
+}
+
+/// Within the limits of the processor.
+void check_on_device(mpi::CommView comm, const Case& item) {
+  const tailrace::test::TempDir mine;
+  const std::string output = mpi::broadcast(comm, mine.path(), 0) + "/output.h5";
+  const char* const device = std::getenv("TAILRACE_TEST_DEVICE");
+  std::vector<std::string> words{"-i",       data + item.name + "/input.h5",         "-o", output,
+                                 "--device", device != nullptr ? device : "emulated"};
+  words.insert(words.end(), item.arguments.begin(), item.arguments.end());
+  REQUIRE(run(comm, words) == 0);
+  if (comm.is_root()) compare(item, output);
+}
+
 void check_case(mpi::CommView comm, const Case& item, int first_turn) {
   // Kept between rank counts: the result must not depend on them either.
   static std::map<std::string, std::map<std::string, std::vector<double>>> first_results;
@@ -77,12 +99,7 @@ void check_case(mpi::CommView comm, const Case& item, int first_turn) {
   for (const auto& [name, values] : all)
     CHECK_MESSAGE(values == known->second.at(name),
                   fmt::format("{} differs: {} ranks, {} threads, {}", name, comm.size(), threads, strategy));
-  const auto reference = h5::File::open(data + item.name + "/reference_double.h5"),
-             result = h5::File::open(output);
-  for (const auto& name : item.datasets) {
-    const double found = difference(reference, result, name);
-    CHECK_MESSAGE(found < limit_for(name), fmt::format("{}: {} of {}", item.name, found, name));
-  }
+  compare(item, output);
 }
 
 }  // namespace
@@ -95,6 +112,9 @@ MPI_CASE("heterogeneous, non-linear, absorbing, cuboid mask", ranks{1, 2, 3, 4, 
 }
 MPI_CASE("Dirichlet source, input format 1.1", ranks{1, 2, 3, 4, 7}) {
   check_case(comm, cases[2], 2);
+}
+MPI_CASE("full: the reference cases on a device", ranks{1, 2, 3, 7}) {
+  for (const auto& item : cases) check_on_device(comm, item);
 }
 
 }  // namespace tailrace::ultrasound

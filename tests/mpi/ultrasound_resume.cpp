@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -64,10 +65,11 @@ struct Segments {
   [[nodiscard]] std::string output() const { return directory.file("out.h5"); }
   [[nodiscard]] std::string checkpoint() const { return directory.file("state.h5"); }
   /// One segment; returns whether a checkpoint is there after it.
-  bool run_segment(int ranks, StepIndex steps, const std::string& strategy = "threads") {
+  bool run_segment(int ranks, StepIndex steps, const std::string& strategy = "threads",
+                   const std::string& device = "none") {
     CHECK(run_on(comm, ranks, words,
                  {"-o", output(), "--checkpoint_file", checkpoint(), "--checkpoint_timesteps",
-                  fmt::format("{}", steps), "--write", strategy}) == 0);
+                  fmt::format("{}", steps), "--write", strategy, "--device", device}) == 0);
     const bool exists = fs::exists(checkpoint());
     mpi::barrier(comm);
     return exists;
@@ -185,6 +187,32 @@ MPI_CASE("every kind of source, medium, mask and grid continues as if it had not
     CHECK(segments.run_segment(comm.size(), steps / 3));
     CHECK(!segments.run_segment(1 + comm.size() / 2, steps));
     check_equal(comm, segments.output(), wanted);
+  }
+}
+
+MPI_CASE("segments on a device and on processors continue each other's checkpoints", ranks{1, 3}) {
+  const char* const named = std::getenv("TAILRACE_TEST_DEVICE");
+  const std::string device = named != nullptr ? named : "emulated";
+  bool device_first = comm.size() == 1;
+  for (const char* name : {"2d_intensity", "odd_all", "velocity_additive_many"}) {
+    const std::string from = data + "independent/" + name;
+    const auto facts = nlohmann::json::parse(std::ifstream(from + "/case.json"));
+    std::vector<std::string> words = facts.at("arguments");
+    words.insert(words.end(), {"-i", from + "/input.h5"});
+    const auto steps = number_in(from + "/input.h5", "/Nt");
+    Segments segments{.comm = comm, .words = words};
+    CHECK(segments.run_segment(comm.size(), steps / 3, "threads", device_first ? device : "none"));
+    CHECK(!segments.run_segment(1 + comm.size() / 2, steps, "threads", device_first ? "none" : device));
+    if (comm.is_root()) {
+      const auto reference = h5::File::open(from + "/reference.h5"),
+                 result = h5::File::open(segments.output());
+      for (const std::string path : facts.at("datasets")) {
+        const double found = difference(reference, result, path);
+        CHECK_MESSAGE(found < limit_for(path), fmt::format("{}: {} of {}", name, found, path));
+      }
+    }
+    device_first = !device_first;
+    mpi::barrier(comm);
   }
 }
 

@@ -67,7 +67,7 @@ TEST_CASE("k-Wave's command line with nothing but files") {
   CHECK_FALSE(options.kwave_checkpoint);
   CHECK(options.takes_checkpoints);
   CHECK(options.steps == 0);
-  CHECK_FALSE(options.gpu_named);
+  CHECK(options.device.text.empty());
 }
 
 TEST_CASE("attached, shortened and repeated options") {
@@ -98,9 +98,15 @@ TEST_CASE("intensity samples the series that it is computed from") {
   CHECK(recorded(options_of({"--u_non_staggered_raw"})) == Words{"u_non_staggered_raw"});
 }
 
-TEST_CASE("the number of a GPU is accepted") {
-  CHECK(options_of({"-g", "0"}).gpu_named);
-  CHECK(options_of({"-g2"}).gpu_named);
+TEST_CASE("k-Wave's number of a GPU is a device, or the processor where there is none") {
+  for (const auto& words : {Words{"-g", "2"}, Words{"-g2"}}) {
+    const auto device = options_of(words).device;
+    CHECK(device.source == "-g");
+    CHECK(device.text == "2");
+    CHECK(device.or_processor);
+  }
+  CHECK_FALSE(options_of({"--device", "2"}).device.or_processor);
+  CHECK(holds(message_with_files({"-g", "0", "--device", "1"}), "-g and --device both choose what computes"));
 }
 
 TEST_CASE("the level of compression chooses the sink") {

@@ -50,8 +50,9 @@ int with_io_servers(
 
 /// The devices of a run as a user names them: none, auto, 0, 0,2, emulated; see docs/howto/gpu.md.
 struct DeviceChoice {
-  std::string source;  ///< says where the text comes from: --device, or the variable
-  std::string text;    ///< empty: none
+  std::string source;         ///< says where the text comes from: --device, or the variable
+  std::string text;           ///< empty: none
+  bool or_processor = false;  ///< where there is no device at all, with a warning
 };
 
 /// Describes what a user decides about any run.

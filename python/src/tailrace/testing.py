@@ -30,7 +30,7 @@ LAUNCH_MARK = "TAILRACE_TEST_SUITE"
 ONE_MACHINE = {"OMPI_MCA_pml": "ob1"}
 # The device that tests run on instead of an emulated one, and the native cases that do.
 TESTED_DEVICE = "TAILRACE_TEST_DEVICE"
-GPU_CASES = "^mpi\\.seismic: .*device"
+GPU_CASES = "^mpi\\.(seismic|ultrasound): .*device"
 # What a launch of many native cases says of each.
 CASE_TIME = re.compile(r"^(?:ok|FAILED)\s.*\[ranks [^]]*\] ([0-9.]+) s$", re.MULTILINE)
 
