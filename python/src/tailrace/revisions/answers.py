@@ -12,7 +12,8 @@ from tailrace.bench.document import make_table
 from tailrace.bench.stats import spread
 from tailrace.console import EXIT_NO, EXIT_OK, CommandError
 from tailrace.revisions.steps import find_steps
-from tailrace.revisions.verdicts import SLOWER, UNKNOWN, Verdict, judge_apart
+from tailrace.revisions.store import is_number
+from tailrace.revisions.verdicts import KINDS, SLOWER, UNKNOWN, Verdict, judge_apart
 from tailrace.units import significant
 
 EXIT_CANNOT_JUDGE = 125  # what `git bisect run` passes over
@@ -134,11 +135,46 @@ def write_junit(document: dict[str, Any], path: Path) -> None:
 def read_document(path: Path) -> dict[str, Any]:
     try:
         document = json.loads(path.read_text(encoding="utf-8"))
-        if document["format"] != "tailrace-revisions-result" or not document["revisions"]:
-            raise ValueError("of another format")
-    except (OSError, ValueError, KeyError, TypeError) as error:
+        check_document(document)
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise CommandError(f"{path}: no result of `tailrace revisions --json FILE`: {error}") from None
     return document
+
+
+def is_bound(value: Any) -> bool:
+    """Of an interval, which may have no end."""
+    return is_number(value) or value == float("inf")
+
+
+def check_document(document: Any) -> None:
+    """Raises an error for what `session_document` does not make."""
+    if document["format"] != "tailrace-revisions-result" or not document["revisions"]:
+        raise ValueError("of another format")
+    if not isinstance(document["machine"], dict) or not isinstance(document["test"], str):
+        raise ValueError("machine or test are damaged")
+    if any(one not in ("less", "more") for one in document["better"].values()):
+        raise ValueError("better is neither less nor more")
+    for one in document["revisions"]:
+        texts = isinstance(one["failed"], str | None) and all(
+            isinstance(one[key], str) for key in ("id", "name", "subject")
+        )
+        samples = list(one["numbers"].values())
+        if not texts or not all(
+            isinstance(some, list) and some and all(map(is_number, some)) for some in samples
+        ):
+            raise ValueError(f"revision {one['id']!r} is damaged")
+    known = {one["id"] for one in document["revisions"]}
+    for one in document["verdicts"]:
+        if not {one["base"], one["revision"]} <= known or one["number"] not in document["better"]:
+            raise ValueError("a verdict is of no revision that is there")
+        if one["kind"] not in KINDS or not all(is_bound(one[key]) for key in ("ratio", "low", "high")):
+            raise ValueError("a verdict is damaged")
+        if (
+            not isinstance(one["rounds"], int)
+            or not is_number(one["share"])
+            or one["exact"] not in (True, False)
+        ):
+            raise ValueError("a verdict is damaged")
 
 
 def compare_documents(first: Path, second: Path, console: Console) -> int:
