@@ -8,6 +8,7 @@ import typer
 
 from tailrace.commands.bench import Directory, JsonFile, Layouts, Pairs, Steps, parse_layouts, publish
 from tailrace_bench import BENCHMARKS
+from tailrace_bench.advice_command import advice
 from tailrace_bench.choices import Page, known_words, refuse
 from tailrace_bench.fragments_command import fragments
 from tailrace_bench.heat_command import heat, study_heat
@@ -484,5 +485,6 @@ def benchmarks() -> typer.Typer:
     group.command("network")(network)
     group.command("start")(start)
     group.command("language")(language)
+    group.command("advice")(advice)
     group.command("trace")(trace)
     return group

@@ -135,6 +135,9 @@ def _imbalance(profile: Profile) -> Finding | None:
         return None
     rank = list(by_rank)[int(useful.argmax())]
     most = 1 / (1 - share * (1 - balance))
+    # No distribution is faster than the longest chain of bodies that wait for each other.
+    free = _case(profile, "infinite workers")
+    most = min(most, free[1]) if free else most
     return Finding(
         "imbalance",
         f"Rank {rank} has most of the work while others are idle: spread the fragments evenly "
@@ -435,9 +438,9 @@ RULES = (
         "imbalance",
         "load_balance < 0.85, idle_share > 0.1 and useful_share_of_busiest > 0.3",
         _imbalance,
-        ("rank-is-slower",),
+        ("rank-is-slower", "serial-chain"),
     ),
-    Rule("serial-chain", "chain_s > 0.7 * measured_s and idle_share > 0.3", _serial_chain, ("imbalance",)),
+    Rule("serial-chain", "chain_s > 0.7 * measured_s and idle_share > 0.3", _serial_chain),
     Rule(
         "latency-bound",
         "transfer_s > 0.3 * critical_path_s and > 0.15 of the run",
