@@ -9,7 +9,6 @@ from rich.console import Console
 from tailrace.commands.bench import Directory, JsonFile, Pairs, publish
 from tailrace_bench.choices import known_words
 
-
 SUMS = {
     "is_named": "are named first",
     "is_quiet": "are not named where nearly there",
