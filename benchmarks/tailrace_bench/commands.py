@@ -17,6 +17,7 @@ from tailrace_bench.molecules_case import FLUIDS
 from tailrace_bench.network_command import network
 from tailrace_bench.poisson_command import poisson
 from tailrace_bench.start_command import start
+from tailrace_bench.subsystems_command import subsystems
 
 Outputs = Annotated[int, typer.Option(metavar="N", min=2, help="Outputs of a run.")]
 ComputeMs = Annotated[float, typer.Option(metavar="MS", min=0.1, help="Computing per output.")]
@@ -485,6 +486,7 @@ def benchmarks() -> typer.Typer:
     group.command("network")(network)
     group.command("start")(start)
     group.command("language")(language)
+    group.command("subsystems")(subsystems)
     group.command("advice")(advice)
     group.command("trace")(trace)
     return group

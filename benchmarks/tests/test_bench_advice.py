@@ -5,6 +5,7 @@ import json
 
 import pytest
 
+from command import SOURCE as PACKAGE
 from command import tailrace
 from native import needs
 from tailrace.fragment_profile.rules import RULES
@@ -47,8 +48,9 @@ def test_a_fault_that_there_is_not_is_said():
 
 @pytest.mark.full
 @needs(PROGRAM)
-def test_all_faults_are_measured(tmp_path):
+def test_all_faults_are_measured(tmp_path, monkeypatch):
     """Times are those of the machine: what holds there is not asserted, but that most faults are named."""
+    monkeypatch.setenv("PYTHONPATH", str(PACKAGE))
     path = tmp_path / "advice.json"
     answer = tailrace("bench", "advice", "--pairs", 1, "--json", path)
     assert answer.status == 0, answer
