@@ -78,9 +78,10 @@ def lines(document: dict[str, Any]) -> list[str]:
         )
     for row in document.get("recording", []):
         over = from_dict(row["over"])
+        verdict = met(over.median < 1 + row["aim"])
         found.append(
-            f"recording ({row['mode']}), bodies of {row['body_us']:g} us: "
-            f"{with_interval(over, digits=3)} times as long (aim: {1 + row['aim']:g}: {met(over.median < 1 + row['aim'])})"
+            f"recording ({row['mode']}), bodies of {row['body_us']:g} us: {with_interval(over, digits=3)} "
+            f"times as long (aim: {1 + row['aim']:g}: {verdict})"
         )
     if "analyser" in document:
         one = document["analyser"]

@@ -19,7 +19,7 @@ GROUP_LABELS = {
 MAX_NAMED = 8
 FOREIGN = -2  # the number of a peer that is not in MPI_COMM_WORLD
 MOST = 1 << 63  # no counter of the profiler has more bits
-LEAST_BIN_S = 1e-3
+MIN_BIN_S = 1e-3
 
 
 class DamagedCountsError(ValueError):
@@ -213,7 +213,7 @@ def seconds(value: Any) -> float:
 
 def width(value: Any) -> float:
     """Of intervals, which begin at 10 ms."""
-    if seconds(value) < LEAST_BIN_S:
+    if seconds(value) < MIN_BIN_S:
         raise DamagedCountsError(f"intervals of {value} s")
     return float(value)
 
