@@ -37,7 +37,8 @@ start = time.perf_counter()
 profile = read_profile(Path(sys.argv[1]))
 json.dumps(profile.as_dict()), findings(profile)
 memory = 1024 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-print(json.dumps({"seconds": time.perf_counter() - start, "memory_bytes": memory, "errors": profile.errors}))
+seconds, cpu_s = time.perf_counter() - start, time.process_time()
+print(json.dumps({"seconds": seconds, "cpu_s": cpu_s, "memory_bytes": memory, "errors": profile.errors}))
 """
 
 

@@ -86,8 +86,9 @@ def lines(document: dict[str, Any]) -> list[str]:
     if "analyser" in document:
         one = document["analyser"]
         holds = one["seconds"] < ANALYSER_AIM_S and one["memory_bytes"] < ANALYSER_AIM_BYTES
+        memory = bytes_text(one["memory_bytes"])
         found.append(
-            f"analyser: {one['records']} records of {one['ranks']} ranks in {one['seconds']:.1f} s with "
-            f"{bytes_text(one['memory_bytes'])} (aim: 10^7 of 64 in 60 s with 2 GiB: {met(holds)})"
+            f"analyser: {one['records']} records of {one['ranks']} ranks in {one['seconds']:.1f} s "
+            f"({one['cpu_s']:.1f} s of a core) with {memory} (aim: 10^7 of 64 in 60 s with 2 GiB: {met(holds)})"
         )
     return found

@@ -289,8 +289,8 @@ def test_instructions_are_counted_beside_what_is_printed(tmp_path):
 @pytest.mark.parametrize(
     ("command", "said"),
     [
-        ("echo nothing", "is 0 times in the output"),
-        ("echo n=1 n=2", "is 2 times in the output"),
+        ("echo nothing", "is 0 times in the standard output"),
+        ("echo n=1 n=2", "is 2 times in the standard output"),
         ("echo n=nan", "n is nan"),
         ("echo n=x", "'x' is no number"),
         ("echo broken; exit 3", "ended with status 3:\nbroken"),

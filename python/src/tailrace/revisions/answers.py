@@ -3,6 +3,7 @@
 
 import json
 from pathlib import Path
+from textwrap import shorten
 from typing import Any
 from xml.etree import ElementTree
 
@@ -42,6 +43,7 @@ def ratio_text(verdict: Verdict) -> str:
     return f"{verdict.ratio:.3f} ({verdict.low:.3f} .. {verdict.high:.3f})"
 
 
+MAX_REASON = 60  # characters in a table; the page and the log have all of them
 COLUMNS = ("number", "revision", "median", "over the first", "rounds", "verdict", "subject")
 
 
@@ -59,7 +61,7 @@ def rows(document: dict[str, Any]) -> list[list[str]]:
             found.append([name, one["name"], significant(spread(samples).median, 5), *texts, one["subject"]])
     for one in document["revisions"]:
         if one["failed"]:
-            why = one["failed"].splitlines()[0]
+            why = shorten(one["failed"].splitlines()[0], MAX_REASON, placeholder=" ...")
             found.append(["", one["name"], "", "", "", f"left out: {why}", one["subject"]])
     return found
 
