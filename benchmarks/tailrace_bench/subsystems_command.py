@@ -89,6 +89,7 @@ def lines(document: dict[str, Any]) -> list[str]:
         memory = bytes_text(one["memory_bytes"])
         found.append(
             f"analyser: {one['records']} records of {one['ranks']} ranks in {one['seconds']:.1f} s "
-            f"({one['cpu_s']:.1f} s of a core) with {memory} (aim: 10^7 of 64 in 60 s with 2 GiB: {met(holds)})"
+            f"({one['cpu_s']:.1f} s of a core) with {memory} "
+            f"(aim: 10^7 of 64 in 60 s with 2 GiB: {met(holds)})"
         )
     return found
