@@ -28,8 +28,7 @@ def test_the_program_has_no_errors_and_each_fault_is_one_of_a_rule():
         ((1.4, 1.6), 1.25, True, 0.5),
         ((1.4, 1.6), 1.2, False, 0.4),  # less than half
         ((1.4, 1.6), 1.7, False, 1.4),  # more than was possible
-        (None, 1.1, True, None),
-        (None, 1.0, False, None),
+        (None, 1.1, False, None),  # a rule that does not speak promises nothing
     ],
 )
 def test_what_holds(predicted, gained, holds, share):
@@ -39,6 +38,13 @@ def test_what_holds(predicted, gained, holds, share):
     assert found["share"] == (pytest.approx(share) if share is not None else None)
     found = verdict(one, ["y", "x"], ["x"], predicted, gained)
     assert not found["is_named"] and not found["is_quiet"]
+
+
+def test_a_rule_that_promises_no_time_gains_transfers():
+    one = Planted("x", *(Variant((1, 1, 1)),) * 3, gains="transfers")
+    assert verdict(one, ["x"], [], None, 1.1)["holds"]
+    assert not verdict(one, ["x"], [], None, 1.0)["holds"]
+    assert not verdict(one, ["y"], [], None, 1.1)["holds"]
 
 
 def test_a_fault_that_there_is_not_is_said():

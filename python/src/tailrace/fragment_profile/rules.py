@@ -284,13 +284,13 @@ def _twice(profile: Profile) -> Finding | None:
 def _long_bodies(profile: Profile) -> Finding | None:
     """Requests wait because the rank that has the value is in a long body, between two looks for messages."""
     found, shares = profile.values, profile.shares
-    if len(found.latency_s) < 10 or not shares.granularity_s:
+    if len(found.answer_s) < 10 or not shares.granularity_s:
         return None
     workers = any(one.thread.startswith("worker") for one in shares.threads)
     runs = profile.recorded.runs
     lengths = runs["end_s"] - runs["begin_s"]
     long_s = float(np.quantile(lengths, 0.9)) if len(lengths) else 0.0
-    fast, typical = (float(value) for value in np.quantile(found.latency_s, [0.05, 0.5]))
+    fast, typical = (float(value) for value in np.quantile(found.answer_s, [0.05, 0.5]))
     idle = shares.idle_s / max(sum(one.wall_s for one in shares.threads), 1e-300)
     if workers or idle <= 0.1 or long_s < 10 * fast or not 0.25 * long_s < typical < 4 * long_s:
         return None
