@@ -224,7 +224,7 @@ MPI_Win allocate_window(MPI_Comm comm, std::size_t bytes, std::byte*& memory) {
   return made != 0 ? window : MPI_WIN_NULL;
 }
 
-const std::vector<Adapter>& adapters() {
+const std::vector<Adapter>& all_adapters() {
   static const std::vector<Adapter> all{{"mpi-blocking", make<Blocking>},
                                         {"mpi-nonblocking", make<NonBlocking>, any_number},
                                         {"mpi-persistent", make<Persistent>},

@@ -48,10 +48,10 @@ int wrong_messages(Endpoint& endpoint) {
 
 }  // namespace
 
-nlohmann::json check_rows(mpi::CommView comm) {
+nlohmann::json check_rows(mpi::CommView comm, const Settings& settings) {
   nlohmann::json rows = nlohmann::json::array();
   std::vector<std::unique_ptr<Endpoint>> all;
-  for (const Adapter& adapter : adapters()) all.push_back(adapter.make(comm.get(), largest));
+  for (const Adapter& adapter : settings.adapters) all.push_back(adapter.make(comm.get(), largest));
   for (int sender : {0, 1})
     for (std::size_t i = 0; i < all.size(); ++i) {
       if (!all[i]) continue;
@@ -60,7 +60,7 @@ nlohmann::json check_rows(mpi::CommView comm) {
         send_all(*all[i]);
       else
         wrong = wrong_messages(*all[i]);
-      rows.push_back({{"adapter", adapters()[i].name},
+      rows.push_back({{"adapter", settings.adapters[i].name},
                       {"sender", sender},
                       {"wrong", mpi::sum(comm, wrong)},
                       {"messages", mixed_sizes().size()}});

@@ -53,7 +53,7 @@ std::unique_ptr<Endpoint> active_messages_together(MPI_Comm comm, std::size_t la
 std::unique_ptr<Endpoint> heap_messages(MPI_Comm comm, std::size_t largest);
 
 /// All adapters; the first, blocking MPI, is what others are compared with.
-const std::vector<Adapter>& adapters();
+const std::vector<Adapter>& all_adapters();
 /// Those by which the ranks of any communicator send to rank 0; others are compared with the first.
 const std::vector<Adapter>& any_source_adapters();
 

@@ -95,7 +95,7 @@ std::vector<Pattern> patterns(int ranks) {
 class Group {
  public:
   Group(mpi::CommView comm, const Settings& settings) : comm_(comm), settings_(settings), source_(settings) {
-    for (const Adapter& adapter : adapters())
+    for (const Adapter& adapter : settings.adapters)
       all_.push_back(std::make_unique<Connections>(comm, adapter, settings.largest()));
   }
 
@@ -112,34 +112,36 @@ class Group {
  private:
   nlohmann::json pairs(std::size_t size) {
     const int count = settings_.repetitions(size), peer = partner(comm_);
-    return in_turns({"pairs", size, count}, adapter_names(), settings_.windows, [&](std::size_t i) {
-      if (!all_[i]->complete()) return -1.0;
-      return timed(comm_, [&] {
-        if (peer >= 0) stream_to(all_[i]->to(peer), comm_.rank() < peer, source_, size, count, settings_);
-      });
-    });
+    return in_turns({"pairs", size, count}, names_of(settings_.adapters), settings_.windows,
+                    [&](std::size_t i) {
+                      if (!all_[i]->complete()) return -1.0;
+                      return timed(comm_, [&] {
+                        if (peer >= 0)
+                          stream_to(all_[i]->to(peer), comm_.rank() < peer, source_, size, count, settings_);
+                      });
+                    });
   }
 
   /// Both neighbours at the same time; those that cannot send two messages before they receive have no part.
   nlohmann::json rings(const Pattern& pattern, std::size_t size) {
     const auto neighbours = pattern.neighbours(comm_.rank());
     const int count = settings_.repetitions(size);
-    return in_turns({pattern.name, size, 2 * count}, adapter_names(), settings_.windows, [&](std::size_t i) {
-      if (!all_[i]->complete() || adapters()[i].ahead < 2) return -1.0;
-      return timed(comm_, [&] {
-        for (int n = 0; n < count; ++n) exchange(*all_[i], neighbours, source_, size, settings_);
-      });
-    });
+    return in_turns({pattern.name, size, 2 * count}, names_of(settings_.adapters), settings_.windows,
+                    [&](std::size_t i) {
+                      if (!all_[i]->complete() || settings_.adapters[i].ahead < 2) return -1.0;
+                      return timed(comm_, [&] {
+                        for (int n = 0; n < count; ++n)
+                          exchange(*all_[i], neighbours, source_, size, settings_);
+                      });
+                    });
   }
 
   nlohmann::json any_source(std::size_t size) {
     const int count = settings_.repetitions(size), senders = comm_.size() - 1;
     std::vector<std::unique_ptr<Endpoint>> all;
-    std::vector<std::string> names;
-    for (const Adapter& adapter : any_source_adapters()) {
+    for (const Adapter& adapter : any_source_adapters())
       all.push_back(adapter.make(comm_.get(), settings_.largest()));
-      names.push_back(adapter.name);
-    }
+    const auto names = names_of(any_source_adapters());
     return in_turns({"any-source", size, count * senders}, names, settings_.windows, [&](std::size_t i) {
       return timed(comm_, [&] {
         for (int n = 0; n < count * senders && comm_.is_root(); ++n) take(all[i]->receive(), settings_);

@@ -59,7 +59,7 @@ double ping_pong(Endpoint& endpoint, bool first, Bytes message, int count) {
 }  // namespace
 
 nlohmann::json matrix_rows(mpi::CommView comm, const Settings& settings) {
-  const Connections connections(comm, adapters().front(), settings.largest());
+  const Connections connections(comm, all_adapters().front(), settings.largest());
   const auto places = all_places(comm);
   Source source(settings);
   nlohmann::json rows = nlohmann::json::array();
@@ -81,7 +81,7 @@ nlohmann::json matrix_rows(mpi::CommView comm, const Settings& settings) {
              {"a", a},
              {"b", b},
              {"shared", shared(places[static_cast<std::size_t>(a)], places[static_cast<std::size_t>(b)])},
-             {"adapter", adapters().front().name},
+             {"adapter", all_adapters().front().name},
              {"size", size},
              {"messages", count},
              {"seconds", seconds}});

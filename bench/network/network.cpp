@@ -27,12 +27,9 @@ struct Kind {
 nlohmann::json protocol(mpi::CommView comm, const Settings&) {
   return protocol_rows(comm);
 }
-nlohmann::json check(mpi::CommView comm, const Settings&) {
-  return check_rows(comm);
-}
 
 const std::map<std::string, Kind> kinds{{"pair", {pair_rows, true}},    {"overlap", {overlap_rows, true}},
-                                        {"protocol", {protocol, true}}, {"check", {check, true}},
+                                        {"protocol", {protocol, true}}, {"check", {check_rows, true}},
                                         {"group", {group_rows, false}}, {"matrix", {matrix_rows, false}}};
 const std::map<std::string, int> levels{{"single", MPI_THREAD_SINGLE},
                                         {"funnelled", MPI_THREAD_FUNNELED},
@@ -55,6 +52,7 @@ class Mpi {
 
 struct Order {
   Settings settings;
+  std::vector<std::string> adapters;  ///< all, if there are none
   std::string tests = "pair", level = "funnelled";
 };
 
@@ -81,10 +79,16 @@ int main(int argc, char** argv) {
   app.add_option("--sizes", settings.sizes, "Bytes of a message")->check(CLI::Range(0, 1 << 30));
   app.add_option("--windows", settings.windows, "Windows that are timed")->check(CLI::Range(1, 1000000));
   app.add_option("--messages", settings.messages, "Messages of a window")->check(CLI::Range(2, 100000));
+  app.add_option("--adapters", order.adapters, "Which adapters (default: all)")
+      ->check(CLI::IsMember(names_of(all_adapters())));
   app.add_option("--threads", order.level, "Level of thread support")->check(CLI::IsMember(levels));
   app.add_flag("--cycled", settings.cycled, "Each message from another place");
   app.add_flag("--touched", settings.touched, "Received bytes are read");
   CLI11_PARSE(app, argc, argv);
+  if (!order.adapters.empty())
+    std::erase_if(settings.adapters, [&](const Adapter& one) {
+      return std::find(order.adapters.begin(), order.adapters.end(), one.name) == order.adapters.end();
+    });
   int rank = 0;
   try {
     const Mpi mpi(argc, argv, levels.at(order.level));

@@ -71,9 +71,10 @@ const std::vector<Test> tests{{"ping-pong", ping_pong, none},
                               {"ping-ping", ping_ping, [](int) { return 1; }},
                               {"both-ways", both_ways, [](int count) { return count; }}};
 
-std::vector<std::unique_ptr<Endpoint>> endpoints(mpi::CommView comm, std::size_t largest) {
+std::vector<std::unique_ptr<Endpoint>> endpoints(mpi::CommView comm, const Settings& settings) {
   std::vector<std::unique_ptr<Endpoint>> all;
-  for (const Adapter& adapter : adapters()) all.push_back(adapter.make(comm.get(), largest));
+  for (const Adapter& adapter : settings.adapters)
+    all.push_back(adapter.make(comm.get(), settings.largest()));
   return all;
 }
 
@@ -151,30 +152,31 @@ nlohmann::json overlap_row(mpi::CommView comm, const Side& side, const std::stri
 
 nlohmann::json pair_rows(mpi::CommView comm, const Settings& settings) {
   Source source(settings);
-  const auto all = endpoints(comm, settings.largest());
+  const auto all = endpoints(comm, settings);
   nlohmann::json rows = nlohmann::json::array();
   for (const std::size_t size : settings.sizes)
     for (const Test& test : tests) {
       const int count = settings.repetitions(size);
       const auto seconds = [&](std::size_t i) {
-        if (!all[i] || adapters()[i].ahead < test.ahead(count)) return -1.0;
+        if (!all[i] || settings.adapters[i].ahead < test.ahead(count)) return -1.0;
         const Side side{*all[i], source, settings, comm.rank(), size};
         return timed(comm, [&] { test.run(side, count); });
       };
-      append(rows, in_turns({test.name, size, count}, adapter_names(), settings.windows, seconds));
+      append(rows,
+             in_turns({test.name, size, count}, names_of(settings.adapters), settings.windows, seconds));
     }
   return rows;
 }
 
 nlohmann::json overlap_rows(mpi::CommView comm, const Settings& settings) {
   Source source(settings);
-  const auto all = endpoints(comm, settings.largest());
+  const auto all = endpoints(comm, settings);
   nlohmann::json rows = nlohmann::json::array();
   for (const std::size_t size : settings.sizes)
     for (std::size_t i = 0; i < all.size(); ++i)
       if (all[i])
-        rows.push_back(overlap_row(comm, {*all[i], source, settings, comm.rank(), size}, adapters()[i].name,
-                                   settings.windows));
+        rows.push_back(overlap_row(comm, {*all[i], source, settings, comm.rank(), size},
+                                   settings.adapters[i].name, settings.windows));
   return rows;
 }
 

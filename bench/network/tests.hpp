@@ -17,6 +17,7 @@ namespace tailrace::bench::network {
 
 struct Settings {
   std::vector<std::size_t> sizes{0, 1, 8, 64, 512, 4096, 32768, 262144, 1048576, 4194304};
+  std::vector<Adapter> adapters = all_adapters();
   int windows = 50, messages = 64;
   bool cycled = false;   ///< each message from a place of its own, until those are used up
   bool touched = false;  ///< whoever receives a message reads all of it
@@ -50,7 +51,7 @@ struct Row {
 };
 nlohmann::json in_turns(const Row& row, const std::vector<std::string>& names, int windows,
                         const std::function<double(std::size_t)>& seconds);
-std::vector<std::string> adapter_names();
+std::vector<std::string> names_of(const std::vector<Adapter>& adapters);
 
 /// Two ranks: ping-pong, streaming, and both sides at once. @collective{comm}
 nlohmann::json pair_rows(mpi::CommView comm, const Settings& settings);
@@ -64,6 +65,6 @@ nlohmann::json group_rows(mpi::CommView comm, const Settings& settings);
 /// Two ranks or more: a ping-pong of each pair alone, and what its two ranks share. @collective{comm}
 nlohmann::json matrix_rows(mpi::CommView comm, const Settings& settings);
 /// Two ranks: whether each adapter keeps order, sizes and contents, in both directions. @collective{comm}
-nlohmann::json check_rows(mpi::CommView comm);
+nlohmann::json check_rows(mpi::CommView comm, const Settings& settings);
 
 }  // namespace tailrace::bench::network

@@ -35,9 +35,9 @@ void take(Bytes message, const Settings& settings) {
   sum = sum + more;
 }
 
-std::vector<std::string> adapter_names() {
+std::vector<std::string> names_of(const std::vector<Adapter>& adapters) {
   std::vector<std::string> names;
-  for (const Adapter& adapter : adapters()) names.push_back(adapter.name);
+  for (const Adapter& adapter : adapters) names.push_back(adapter.name);
   return names;
 }
 

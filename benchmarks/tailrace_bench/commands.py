@@ -8,6 +8,7 @@ import typer
 
 from tailrace.commands.bench import Directory, JsonFile, Layouts, Pairs, Steps, parse_layouts, publish
 from tailrace_bench import BENCHMARKS
+from tailrace_bench.advice_command import advice
 from tailrace_bench.choices import Page, known_words, refuse
 from tailrace_bench.fragments_command import fragments
 from tailrace_bench.gpu_command import gpu
@@ -17,6 +18,7 @@ from tailrace_bench.molecules_case import FLUIDS
 from tailrace_bench.network_command import network
 from tailrace_bench.poisson_command import poisson
 from tailrace_bench.start_command import start
+from tailrace_bench.subsystems_command import subsystems
 
 Outputs = Annotated[int, typer.Option(metavar="N", min=2, help="Outputs of a run.")]
 ComputeMs = Annotated[float, typer.Option(metavar="MS", min=0.1, help="Computing per output.")]
@@ -486,5 +488,7 @@ def benchmarks() -> typer.Typer:
     group.command("start")(start)
     group.command("language")(language)
     group.command("gpu")(gpu)
+    group.command("subsystems")(subsystems)
+    group.command("advice")(advice)
     group.command("trace")(trace)
     return group

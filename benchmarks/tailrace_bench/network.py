@@ -26,6 +26,7 @@ from tailrace_bench.network_place import (
 )
 from tailrace_bench.network_rows import (
     BASE,
+    NONBLOCKING,
     PING_PONG,
     collective_rows,
     effective_bandwidth,
@@ -43,6 +44,10 @@ PAIR, OVERLAP, PROTOCOL, GROUP, MATRIX, LEVELS = "pair", "overlap", "protocol", 
 TESTS = (PAIR, OVERLAP, PROTOCOL, GROUP, MATRIX, LEVELS)
 USUAL_TESTS = (PAIR, OVERLAP, PROTOCOL)
 OF_ALL_RANKS = (GROUP, MATRIX)
+ADAPTERS = (
+    BASE, NONBLOCKING, "mpi-persistent", "mpi-probe", "mpi-put-flush", "node-memory", "heap", "am",
+    "am-aggregated",
+)  # fmt: skip
 THREAD_LEVELS = ("single", "funnelled", "serialized", "multiple")
 # Tests of all ranks are many, and more ranks than cores are slow.
 GROUP_SIZES, GROUP_SHARE = (8, 4096, 65536), 5
@@ -54,7 +59,8 @@ PARTS = 2
 @dataclass(frozen=True)
 class Request:
     """What to measure. `messages`: at most so many in a window; large ones are fewer. `ranks`: of the tests
-    of all ranks. `mpis`: builds by the name of their MPI, or directories of programs; none: this build.
+    of all ranks. `adapters`: none means all. `mpis`: builds by the name of their MPI, or directories of
+    programs; none: this build.
     """
 
     sizes: tuple[int, ...]
@@ -63,6 +69,7 @@ class Request:
     peers: tuple[str, ...] = ()
     tests: tuple[str, ...] = (PAIR,)
     ranks: int = 2
+    adapters: tuple[str, ...] = ()
     cycled: bool = False
     touched: bool = False
     mpis: tuple[str, ...] = ()
@@ -86,9 +93,7 @@ class Setup:
 
 def measure(request: Request) -> dict[str, Any]:
     check_peers(request.peers)
-    if request.peers and PAIR not in request.tests:
-        name = request.peers[0]
-        raise CommandError(f"--peer {name}: there is no ping-pong to compare with. Fix: add --test {PAIR}")
+    check_requested(request)
     check_hosts(request.hosts)
     watch, runner = Watch(), Runner()
     skipped = reason_against_links() if request.delays_us else None
@@ -107,6 +112,18 @@ def measure(request: Request) -> dict[str, Any]:
         "peers": peer_rows(request, runner, setups[0].program, first["rows"]),
         "skipped": f"links with a delay: {skipped}" if skipped else "",
     }
+
+
+def check_requested(request: Request) -> None:
+    """Raises CommandError for tests and adapters that leave nothing to compare with."""
+    if request.peers and PAIR not in request.tests:
+        name = request.peers[0]
+        raise CommandError(f"--peer {name}: there is no ping-pong to compare with. Fix: add --test {PAIR}")
+    if not request.adapters or BASE in request.adapters:
+        return
+    if request.peers or LEVELS in request.tests:
+        what = f"--peer {request.peers[0]}" if request.peers else f"--test {LEVELS}"
+        raise CommandError(f"--adapter: {what} measures {BASE}. Fix: add --adapter {BASE}")
 
 
 def make_setups(request: Request, links: bool) -> list[Setup]:
@@ -164,7 +181,8 @@ def sizes_words(sizes: Iterable[int]) -> list[str]:
 
 def message_words(request: Request) -> list[str]:
     flags = [f"--{name}" for name in ("cycled", "touched") if getattr(request, name)]
-    return ["--messages", str(request.messages), *flags]
+    adapters = ["--adapters", *request.adapters] if request.adapters else []
+    return ["--messages", str(request.messages), *flags, *adapters]
 
 
 def with_switches(sizes: tuple[int, ...], setup: Setup) -> list[int]:

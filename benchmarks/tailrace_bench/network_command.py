@@ -27,6 +27,12 @@ def network(
             help="What to measure (default: the first three; with -n also of all ranks: group, matrix).",
         ),
     ] = None,
+    adapter: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME", help="Open and measure only these, such as mpi-blocking (default: all)."
+        ),
+    ] = None,
     ranks: Annotated[
         int | None, typer.Option("-n", "--ranks", metavar="N", min=2, help="Ranks of the tests of all ranks.")
     ] = None,
@@ -73,6 +79,7 @@ def network(
         peers=tuple(peer or ()),
         tests=known_words("--test", test, benchmark.TESTS, usual),
         ranks=ranks or 2,
+        adapters=known_words("--adapter", adapter, benchmark.ADAPTERS, ()),
         cycled=cycled,
         touched=touched,
         mpis=tuple(mpi or ()),

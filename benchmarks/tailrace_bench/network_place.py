@@ -19,6 +19,12 @@ from tailrace.console import CommandError
 from tailrace.launch import Launcher, find_launcher
 from tailrace.programs import checkout_root, launch_info
 
+BUILD = {
+    "openmpi": "./tailrace --build programs",
+    # The preset is for tests, without optimisation and benchmarks.
+    "mpich": "cmake --preset mpich -DTAILRACE_BENCHMARKS=ON -DCMAKE_CXX_FLAGS_RELEASE='-O3 -DNDEBUG' && "
+    "cmake --build build-mpich --target tailrace-bench-network",
+}
 PROGRAM, LINK = "tailrace-bench-network", "tailrace-bench-link"
 TUN = Path("/dev/net/tun")
 SSH_PORT, ANSWER_S = 22, 5.0
@@ -60,8 +66,8 @@ def programs_of(mpi: str) -> Path:
         if json.loads(info.read_text()).get("implementation") == mpi:
             return checked(info.with_name(PROGRAM), mpi)
     raise CommandError(
-        f"--mpi {mpi}: no build with it. Fix: cmake --preset {mpi} && cmake --build build-{mpi}, or give the "
-        "directory of its programs"
+        f"--mpi {mpi}: no build with it. Fix: {BUILD.get(mpi, 'a build with it')}, or give the directory "
+        "of its programs"
     )
 
 
@@ -125,7 +131,9 @@ def on_hosts(launcher: Launcher, hosts: tuple[str, ...], agent: Path | None) -> 
         return words + [word for one in over_tcp.items() for word in ("--mca", *one)] if agent else words
     if launcher.kind == "mpich":
         words = [launcher.path, "-hosts", ",".join(hosts), "-bind-to", "none", "-ppn", "1"]
-        return [*words, "-launcher", "ssh", "-launcher-exec", str(agent)] if agent else words
+        # UCX finds out that both ends are one machine, and would go round the link by its memory.
+        over_tcp = ["-genv", "UCX_TLS", "tcp,self", "-launcher", "ssh", "-launcher-exec", str(agent)]
+        return [*words, *over_tcp] if agent else words
     raise CommandError(f"hosts with the launcher {launcher.path}: not known how to name them to it.")
 
 

@@ -46,14 +46,14 @@ def make_rows(measured: list[Row]) -> list[Row]:
         for one in measured
     }
     return [
-        make_row(test, size, adapter, samples, per_message[test, size, base_of(test)])
+        make_row(test, size, adapter, samples, per_message.get((test, size, base_of(test))))
         for (test, size, adapter), samples in per_message.items()
     ]
 
 
-def make_row(test: str, size: int, adapter: str, samples: list[float], base: list[float]) -> Row:
-    """A row of the document. The overhead over the base is of the same windows, as ratio and as
-    difference.
+def make_row(test: str, size: int, adapter: str, samples: list[float], base: list[float] | None) -> Row:
+    """A row of the document. The overhead over the base is of the same windows, as ratio and as difference;
+    null where the base was left out.
     """
     found, p99 = spread(samples), percentile(samples, 0.99)
     rate = 1.0 / found.median
@@ -67,8 +67,8 @@ def make_row(test: str, size: int, adapter: str, samples: list[float], base: lis
         "mean_s": fmean(samples),
         "messages_s": rate,
         "bytes_s": size * rate,
-        "over_base": ratios(samples, base).as_dict(),
-        "overhead_s": spread([a - b for a, b in zip(samples, base, strict=True)]).as_dict(),
+        "over_base": base and ratios(samples, base).as_dict(),
+        "overhead_s": base and spread([a - b for a, b in zip(samples, base, strict=True)]).as_dict(),
         "steady": p99 <= UNSTEADY * found.median,
     }
 

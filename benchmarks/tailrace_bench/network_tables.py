@@ -25,7 +25,7 @@ def rate_text(bytes_s: float) -> str:
 
 def ratio_text(row: Row) -> str:
     """No verdict where the times have a long tail."""
-    if row["adapter"] == base_of(row["test"]):
+    if row["adapter"] == base_of(row["test"]) or row["over_base"] is None:
         return ""
     found: Spread = from_dict(row["over_base"])
     return with_interval(found, digits=2) if row["steady"] else "unsteady: p99 > 10 medians"

@@ -34,7 +34,7 @@ def bodies(path: Path, rank: int, ranks: int, lengths: list[float], gap_s: float
         rows += [(0.0, "idle", 0), (start, "busy", 0)]
     for count, length in enumerate(lengths, 1):
         which = number(rank, count)
-        rows += [(at, "create", which, 0, 0, 1), (at, "ready", which, 0, 0, 1)]
+        rows += [(start, "create", which, 0, 0, 1), (at, "ready", which, 0, 0, 1)]
         at += gap_s
         rows += [(at, "begin", which, 0, 0, 1), (at + length, "end", which, 0, 0, 1)]
         at += length
@@ -201,6 +201,27 @@ def test_latency_bound(tmp_path):
     low, high = findings(profile)[0].gain
     assert low <= 9.4 / 4.0 <= high * 1.05
     assert "late-inputs" not in said(profile)
+
+
+def test_a_chain_on_one_rank_is_no_imbalance(tmp_path):
+    """A second rank has nothing to do, and could do nothing: each body waits for the one before."""
+    rows, useful = [(0.0, "idle", 0)], 0.0
+    for count in range(1, 11):
+        which, at = number(0, count), useful
+        rows += [(at, "create", which, 0, 0, 1)]
+        if count > 1:
+            rows += [(at, "data_arrived", which, 1000 + count - 1, 8, 1)]
+        rows += [(at, "ready", which, 0, 0, 1), (at, "busy", 0), (at, "begin", which, 0, 0, 1)]
+        useful += 0.99
+        rows += [(useful, "end", which, 0, 0, 1), (useful, "destroy", which, 0, 0, 1)]
+        rows += [(useful, "post", which, 1000 + count, 8, 1), (useful, "store", 0, 1000 + count, 8)]
+        rows += [(useful, "idle", 0)]
+    summary = summary_block(
+        seconds={"useful": useful, "idle": 0.1}, totals=(10, 10, 0, 0), hops=(10,), counts={"begin": 10}
+    )
+    write(tmp_path, 0, [*TYPES, records_block(rows), summary], ranks=2)
+    write(tmp_path, 1, [*TYPES, summary_block(seconds={"idle": 10.0})], ranks=2)
+    assert said(read_profile(tmp_path)) == ["serial-chain"]
 
 
 def test_serial_chain(tmp_path):

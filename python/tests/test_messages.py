@@ -129,18 +129,6 @@ def test_missing_and_damaged_files_are_named(tmp_path):
     assert "do not add up to its 3 messages" in read_profile(tmp_path).problems[0]
 
 
-def test_no_change_of_a_byte_stops_the_reader(tmp_path):
-    text = json.dumps(counts(0, 1, sent=[(0, 1, 8)], one_sided=[(0, 2, 16)]))
-    path = tmp_path / "rank-00000.json"
-    random = np.random.default_rng(21)
-    for _ in range(300):
-        place, byte = random.integers(len(text)), chr(random.integers(32, 127))
-        path.write_text(text[:place] + byte + text[place + 1 :])
-        found = read_profile(tmp_path)
-        assert found.ranks or found.problems
-        assert found.sizes("sent").total.messages >= 0 or found.problems
-
-
 def test_the_command_shows_a_line_of_pairs(tmp_path):
     path = tmp_path / "pairs.txt"
     path.write_text(THESIS_PAIRS)

@@ -249,7 +249,8 @@ def test_steps_of_a_history():
 
 def append_many(path: str) -> None:
     for number in range(200):
-        store.append(Path(path), {"writer": os.getpid(), "numbers": {"n": number}, "long": "x" * 3000})
+        entry = {"writer": os.getpid(), "round": number, "numbers": {"n": number}, "long": "x" * 3000}
+        store.append(Path(path), entry)
 
 
 def test_two_writers_of_the_store_lose_nothing(tmp_path):
@@ -258,7 +259,7 @@ def test_two_writers_of_the_store_lose_nothing(tmp_path):
         list(pool.map(append_many, [str(path)] * 2))
     with path.open("a") as file:
         file.write('{"format": "tailrace-rev')  # a writer that was killed
-    store.append(path, {"writer": 0, "numbers": {"n": 1}})
+    store.append(path, {"writer": 0, "round": 1, "numbers": {"n": 1}})
     found = list(store.entries(path))
     assert len(found) == 401 and found[-1]["writer"] == 0
 
@@ -289,8 +290,8 @@ def test_instructions_are_counted_beside_what_is_printed(tmp_path):
 @pytest.mark.parametrize(
     ("command", "said"),
     [
-        ("echo nothing", "is 0 times in the output"),
-        ("echo n=1 n=2", "is 2 times in the output"),
+        ("echo nothing", "is 0 times in the standard output"),
+        ("echo n=1 n=2", "is 2 times in the standard output"),
         ("echo n=nan", "n is nan"),
         ("echo n=x", "'x' is no number"),
         ("echo broken; exit 3", "ended with status 3:\nbroken"),

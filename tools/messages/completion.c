@@ -86,7 +86,10 @@ static int all_done(Batch* batch, int code, const MPI_Status* statuses) {
 }
 
 // Whether the completion of requests may be of interest.
-static int watching(void) { return pending_count > 0 && observe_on && observe_depth == 0; }
+static int watching(void) {
+  const int pending = atomic_load_explicit(&pending_count, memory_order_relaxed);
+  return pending > 0 && observe_on && observe_depth == 0;
+}
 
 int MPI_Wait(MPI_Request* request, MPI_Status* status) {
   Batch batch;

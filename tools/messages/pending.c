@@ -13,7 +13,7 @@ typedef struct Node {
 
 static Node* buckets[BUCKETS];
 static Node* unused;
-volatile int pending_count;
+atomic_int pending_count;
 
 static Node** bucket_of(uintptr_t handle) {
   return &buckets[(((uint64_t)handle * 0x9e3779b97f4a7c15u) >> 32) % BUCKETS];
@@ -33,7 +33,7 @@ void pending_put(uintptr_t handle, Pending pending) {
     Node** bucket = bucket_of(handle);
     *node = (Node){*bucket, handle, pending};
     *bucket = node;
-    ++pending_count;
+    atomic_fetch_add_explicit(&pending_count, 1, memory_order_relaxed);
   }
   counts_unlock();
 }
@@ -55,7 +55,7 @@ int pending_take(uintptr_t handle, Pending* taken) {
     *taken = node->pending;
     node->next = unused;
     unused = node;
-    --pending_count;
+    atomic_fetch_sub_explicit(&pending_count, 1, memory_order_relaxed);
   }
   counts_unlock();
   return node != NULL;

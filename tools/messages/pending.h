@@ -2,6 +2,7 @@
 // Requests whose completion is to be counted: receives, and requests that are started again and again.
 #pragma once
 #include <mpi.h>
+#include <stdatomic.h>
 #include <stdint.h>
 
 #include "counts.h"
@@ -17,8 +18,8 @@ typedef struct {
   int64_t bytes;
 } Pending;
 
-// How many requests are watched: with none, completions cost nothing.
-extern volatile int pending_count;
+// How many requests are watched: with none, completions cost nothing. Threads change it while others look.
+extern atomic_int pending_count;
 
 // Keeps what a request, or a message that a probe matched, stands for, until it is taken out.
 void pending_put(uintptr_t handle, Pending pending);

@@ -65,7 +65,7 @@ def read_rates(path: Path) -> Rates:
     try:
         pairs = json.loads(path.read_text(encoding="utf-8"))["rates"]
         found = [(float(size), float(rate)) for size, rate in pairs]
-    except (OSError, ValueError, KeyError, TypeError) as error:
+    except (OSError, ValueError, KeyError, TypeError, OverflowError) as error:
         raise CommandError(
             f"--rates {path}: {error}. Give JSON with rates: [[size, messages/s], ...]."
         ) from None

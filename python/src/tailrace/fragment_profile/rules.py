@@ -135,6 +135,9 @@ def _imbalance(profile: Profile) -> Finding | None:
         return None
     rank = list(by_rank)[int(useful.argmax())]
     most = 1 / (1 - share * (1 - balance))
+    # No distribution is faster than the longest chain of bodies that wait for each other.
+    free = _case(profile, "infinite workers")
+    most = min(most, free[1]) if free else most
     return Finding(
         "imbalance",
         f"Rank {rank} has most of the work while others are idle: spread the fragments evenly "
@@ -281,13 +284,13 @@ def _twice(profile: Profile) -> Finding | None:
 def _long_bodies(profile: Profile) -> Finding | None:
     """Requests wait because the rank that has the value is in a long body, between two looks for messages."""
     found, shares = profile.values, profile.shares
-    if len(found.latency_s) < 10 or not shares.granularity_s:
+    if len(found.answer_s) < 10 or not shares.granularity_s:
         return None
     workers = any(one.thread.startswith("worker") for one in shares.threads)
     runs = profile.recorded.runs
     lengths = runs["end_s"] - runs["begin_s"]
     long_s = float(np.quantile(lengths, 0.9)) if len(lengths) else 0.0
-    fast, typical = (float(value) for value in np.quantile(found.latency_s, [0.05, 0.5]))
+    fast, typical = (float(value) for value in np.quantile(found.answer_s, [0.05, 0.5]))
     idle = shares.idle_s / max(sum(one.wall_s for one in shares.threads), 1e-300)
     if workers or idle <= 0.1 or long_s < 10 * fast or not 0.25 * long_s < typical < 4 * long_s:
         return None
@@ -435,9 +438,9 @@ RULES = (
         "imbalance",
         "load_balance < 0.85, idle_share > 0.1 and useful_share_of_busiest > 0.3",
         _imbalance,
-        ("rank-is-slower",),
+        ("rank-is-slower", "serial-chain"),
     ),
-    Rule("serial-chain", "chain_s > 0.7 * measured_s and idle_share > 0.3", _serial_chain, ("imbalance",)),
+    Rule("serial-chain", "chain_s > 0.7 * measured_s and idle_share > 0.3", _serial_chain),
     Rule(
         "latency-bound",
         "transfer_s > 0.3 * critical_path_s and > 0.15 of the run",

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The records of all ranks as tables: fragments, stays in stages, runs of bodies, idle times, arrivals."""
 
+from collections import Counter
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -95,10 +96,10 @@ class Recorded:
 
     def type_names(self) -> list[str]:
         """A text of each type; with its place where the name alone could mean several."""
-        names = [one.name for one in self.types]
+        times = Counter(one.name for one in self.types)
         return [
-            name if names.count(name) == 1 else f"{name} ({one.place.rpartition('/')[2]}:{one.column})"
-            for name, one in zip(names, self.types, strict=True)
+            one.name if times[one.name] == 1 else f"{one.name} ({one.place.rpartition('/')[2]}:{one.column})"
+            for one in self.types
         ]
 
 
@@ -142,9 +143,9 @@ def _joined(trace: RunTrace, recorded: Recorded) -> tuple[np.ndarray, np.ndarray
         records = rank.records
         if not len(records):
             continue
-        most = max([*rank.types, int(records["type"].max())], default=0)
-        table = np.zeros(most + 1, "u2")
-        for number in range(most + 1):
+        used = np.union1d(np.array([*rank.types], "i8"), records["type"]).tolist()
+        table = np.zeros(used[-1] + 1, "u2")
+        for number in used:
             name = rank.types.get(number, TypeName(f"type {number}", "body"))
             table[number] = numbers.setdefault(name, len(numbers))
         records = records.copy()

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from tailrace.fragment_profile.tables import Recorded
+from tailrace.fragment_profile.tables import Recorded, rows_of
 
 
 @dataclass
@@ -20,6 +20,7 @@ class Values:
     live_at_end: int
     live_bytes_at_end: int
     latency_s: np.ndarray  # from the request to the value, of values at other ranks
+    answer_s: np.ndarray  # of those requests, from when the value was there, too
     transfers: np.ndarray  # of each value to other ranks
     kept_s: np.ndarray  # from the last use to the release
     fetched_twice: int  # values that went to one rank more than once
@@ -61,10 +62,20 @@ def values_of(recorded: Recorded) -> Values:
         live_at_end=end_count,
         live_bytes_at_end=end_bytes,
         latency_s=waited[np.isfinite(waited)],
+        answer_s=_answers(recorded),
         transfers=table["transfers"],
         kept_s=kept[np.isfinite(kept)],
         fetched_twice=_fetched_twice(recorded),
     )
+
+
+def _answers(recorded: Recorded) -> np.ndarray:
+    """Seconds from when a value was there and asked for to when it came; of values of known age."""
+    table, arrivals = recorded.values, recorded.arrivals
+    at = rows_of(table["key"], arrivals["key"])
+    stored = np.where(at >= 0, table["stored_s"][at], np.nan) if len(table) else np.full(len(at), np.nan)
+    taken = arrivals["time_s"] - np.maximum(arrivals["asked_s"], stored)
+    return np.maximum(taken[np.isfinite(taken)], 0.0)
 
 
 def live(recorded: Recorded) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

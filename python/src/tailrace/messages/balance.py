@@ -5,10 +5,8 @@ from collections import defaultdict
 
 import numpy as np
 
-from tailrace.messages.counts import FOREIGN, Profile, Total
+from tailrace.messages.counts import FOREIGN, MAX_NAMED, Profile, Total
 from tailrace.units import bytes_text
-
-MAX_NAMED = 8
 
 
 def pairs(profile: Profile, group: str) -> dict[tuple[int, int], Total]:

@@ -5,6 +5,7 @@ import json
 from collections import Counter, defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,10 @@ GROUP_LABELS = {
     "one_sided": "one-sided",
     "collective": "collective calls",
 }
+MAX_NAMED = 8
 FOREIGN = -2  # the number of a peer that is not in MPI_COMM_WORLD
+MOST = 1 << 63  # no counter of the profiler has more bits
+MIN_BIN_S = 1e-3
 
 
 class DamagedCountsError(ValueError):
@@ -127,8 +131,9 @@ def read_profile(directory: Path) -> Profile:
 def missing(directory: Path, ranks: list[Process]) -> list[str]:
     """What is said of ranks that left nothing: they were killed, or their file was lost."""
     expected = max((process.ranks for process in ranks), default=0)
-    absent = sorted(set(range(expected)) - {process.rank for process in ranks})
-    shown = ", ".join(map(str, absent[:8])) + (", ..." if len(absent) > 8 else "")
+    present = {process.rank for process in ranks}
+    absent = list(islice((rank for rank in range(expected) if rank not in present), MAX_NAMED + 1))
+    shown = ", ".join(map(str, absent[:MAX_NAMED])) + (", ..." if len(absent) > MAX_NAMED else "")
     return [f"{directory}: no counts of rank {shown}: killed before it ended?"] if absent else []
 
 
@@ -154,23 +159,26 @@ def read_process(path: Path) -> Process:
 
 
 def process_of(name: str, table: dict[str, Any]) -> Process:
+    rank, ranks = whole(table["rank"]), whole(table["ranks"])
+    if rank >= ranks:
+        raise DamagedCountsError(f"rank {rank} of {ranks} ranks")
     peers: dict[tuple[str, int], Total] = defaultdict(Total)
     for group, _, peer, messages, size in table["peers"]:
-        peers[str(group), whole(peer)].add(whole(messages), whole(size))
+        peers[str(group), peer_of(peer, ranks)].add(whole(messages), whole(size))
     bins = {group: [(whole(n), whole(size)) for n, size in table["time"][group]] for group in GROUPS}
     return Process(
         name=name,
-        rank=whole(table["rank"]),
-        ranks=whole(table["ranks"]),
+        rank=rank,
+        ranks=ranks,
         host=str(table["host"]),
         mpi=str(table["mpi"]),
         complete=table["complete"] is True,
-        elapsed_s=float(table["elapsed_s"]),
+        elapsed_s=seconds(table["elapsed_s"]),
         kinds={(str(one["group"]), str(one["kind"])): sizes_of(one) for one in table["kinds"]},
         peers=dict(peers),
         left_out=Total(*map(whole, table["peers_left_out"])),
         unseen=whole(table["unseen_receives"]),
-        bin_s=float(table["time"]["bin_s"]),
+        bin_s=width(table["time"]["bin_s"]),
         bins=bins,
     )
 
@@ -179,12 +187,40 @@ def sizes_of(table: dict[str, Any]) -> Sizes:
     exact = Counter({whole(size): whole(count) for size, count in table["sizes"]})
     sizes = Sizes(exact, [tuple(map(whole, one)) for one in table["classes"]])
     total = Total(whole(table["messages"]), whole(table["bytes"]))
-    if any(len(one) != 4 for one in sizes.coarse) or sizes.total != total:
+    sound = all(len(one) == 4 and one[2] > 0 for one in sizes.coarse) and total.messages > 0
+    if not sound or sizes.total != total:
         raise DamagedCountsError(f"{table['kind']}: the sizes do not add up to its {total.messages} messages")
     return sizes
 
 
 def whole(value: Any) -> int:
-    if not isinstance(value, int) or isinstance(value, bool):
-        raise DamagedCountsError(f"{value!r} is no whole number")
+    if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value < MOST:
+        raise DamagedCountsError(f"{shortened(value)} is no number of messages, bytes or ranks")
     return value
+
+
+def peer_of(value: Any, ranks: int) -> int:
+    if value != FOREIGN and whole(value) >= ranks:
+        raise DamagedCountsError(f"peer {value} of {ranks} ranks")
+    return value
+
+
+def seconds(value: Any) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < MOST:
+        raise DamagedCountsError(f"{shortened(value)} are no seconds")
+    return float(value)
+
+
+def width(value: Any) -> float:
+    """Of intervals, which begin at 10 ms."""
+    if seconds(value) < MIN_BIN_S:
+        raise DamagedCountsError(f"intervals of {value} s")
+    return float(value)
+
+
+def shortened(value: Any) -> str:
+    try:
+        text = repr(value)
+    except ValueError:  # an integer with thousands of digits
+        return "a huge number"
+    return text if len(text) <= 40 else text[:40] + "..."

@@ -74,7 +74,9 @@ def pie(found: list[Share], name: str) -> go.Pie:
     values = [getattr(one, name) for one in found if one.label in kept]
     if len(kept) < len(found):
         labels, values = [*labels, "further sizes"], [*values, 1.0 - sum(values)]
-    return go.Pie(labels=labels, values=values, sort=False, textinfo="percent", hole=0.35)
+    return go.Pie(
+        labels=labels, values=values, sort=False, textinfo="percent", textposition="inside", hole=0.35
+    )
 
 
 def kinds_table(profile: Profile) -> Table:

@@ -3,6 +3,7 @@
 
 import json
 from pathlib import Path
+from textwrap import shorten
 from typing import Any
 from xml.etree import ElementTree
 
@@ -12,7 +13,8 @@ from tailrace.bench.document import make_table
 from tailrace.bench.stats import spread
 from tailrace.console import EXIT_NO, EXIT_OK, CommandError
 from tailrace.revisions.steps import find_steps
-from tailrace.revisions.verdicts import SLOWER, UNKNOWN, Verdict, judge_apart
+from tailrace.revisions.store import is_number
+from tailrace.revisions.verdicts import KINDS, SLOWER, UNKNOWN, Verdict, judge_apart
 from tailrace.units import significant
 
 EXIT_CANNOT_JUDGE = 125  # what `git bisect run` passes over
@@ -41,6 +43,7 @@ def ratio_text(verdict: Verdict) -> str:
     return f"{verdict.ratio:.3f} ({verdict.low:.3f} .. {verdict.high:.3f})"
 
 
+MAX_REASON = 60  # characters in a table; the page and the log have all of them
 COLUMNS = ("number", "revision", "median", "over the first", "rounds", "verdict", "subject")
 
 
@@ -58,7 +61,7 @@ def rows(document: dict[str, Any]) -> list[list[str]]:
             found.append([name, one["name"], significant(spread(samples).median, 5), *texts, one["subject"]])
     for one in document["revisions"]:
         if one["failed"]:
-            why = one["failed"].splitlines()[0]
+            why = shorten(one["failed"].splitlines()[0], MAX_REASON, placeholder=" ...")
             found.append(["", one["name"], "", "", "", f"left out: {why}", one["subject"]])
     return found
 
@@ -134,11 +137,46 @@ def write_junit(document: dict[str, Any], path: Path) -> None:
 def read_document(path: Path) -> dict[str, Any]:
     try:
         document = json.loads(path.read_text(encoding="utf-8"))
-        if document["format"] != "tailrace-revisions-result" or not document["revisions"]:
-            raise ValueError("of another format")
-    except (OSError, ValueError, KeyError, TypeError) as error:
+        check_document(document)
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise CommandError(f"{path}: no result of `tailrace revisions --json FILE`: {error}") from None
     return document
+
+
+def is_bound(value: Any) -> bool:
+    """Of an interval, which may have no end."""
+    return is_number(value) or value == float("inf")
+
+
+def check_document(document: Any) -> None:
+    """Raises an error for what `session_document` does not make."""
+    if document["format"] != "tailrace-revisions-result" or not document["revisions"]:
+        raise ValueError("of another format")
+    if not isinstance(document["machine"], dict) or not isinstance(document["test"], str):
+        raise ValueError("machine or test are damaged")
+    if any(one not in ("less", "more") for one in document["better"].values()):
+        raise ValueError("better is neither less nor more")
+    for one in document["revisions"]:
+        texts = isinstance(one["failed"], str | None) and all(
+            isinstance(one[key], str) for key in ("id", "name", "subject")
+        )
+        samples = list(one["numbers"].values())
+        if not texts or not all(
+            isinstance(some, list) and some and all(map(is_number, some)) for some in samples
+        ):
+            raise ValueError(f"revision {one['id']!r} is damaged")
+    known = {one["id"] for one in document["revisions"]}
+    for one in document["verdicts"]:
+        if not {one["base"], one["revision"]} <= known or one["number"] not in document["better"]:
+            raise ValueError("a verdict is of no revision that is there")
+        if one["kind"] not in KINDS or not all(is_bound(one[key]) for key in ("ratio", "low", "high")):
+            raise ValueError("a verdict is damaged")
+        if (
+            not isinstance(one["rounds"], int)
+            or not is_number(one["share"])
+            or one["exact"] not in (True, False)
+        ):
+            raise ValueError("a verdict is damaged")
 
 
 def compare_documents(first: Path, second: Path, console: Console) -> int:

@@ -16,6 +16,7 @@ from rich.console import Console
 
 from tailrace.console import CommandError
 from tailrace.revisions.steps import Step, find_steps
+from tailrace.revisions.store import is_number
 
 MAX_VALUES = 400  # of a history: the search for steps takes their number to the third power
 
@@ -53,7 +54,15 @@ def read_asv(directory: Path) -> tuple[list[History], list[str]]:
             continue
         try:
             found.append((path.parent.name, _result(json.loads(path.read_text(encoding="utf-8")))))
-        except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        except (
+            OSError,
+            ValueError,
+            KeyError,
+            TypeError,
+            AttributeError,
+            RecursionError,
+            OverflowError,
+        ) as error:
             problems.append(f"{path}: left out: {error!r}")
     if not found:
         why = f" {problems[0]}" if problems else ""
@@ -103,9 +112,7 @@ def _result(file: dict[str, Any]) -> tuple[int, str, str, Numbers]:
 
 def _number(value: Any) -> float | None:
     """None for what failed or was not run: null, or NaN."""
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        return None
-    return float(value) if value == value and abs(value) != float("inf") else None
+    return float(value) if is_number(value) else None
 
 
 def show_asv(directory: Path, console: Console) -> int:

@@ -128,8 +128,8 @@ def match_of(number: Number, text: str) -> float:
     found = re.findall(number.pattern, text)
     if len(found) != 1:
         raise RunFailedError(
-            f"{number.name}: {number.pattern!r} is {len(found)} times in the output, not once:\n"
-            f"{last_lines(text)}"
+            f"{number.name}: {number.pattern!r} is {len(found)} times in the standard output, not once:\n"
+            f"{last_lines(text)}\nFix: the pattern, or 2>&1 behind the command if it is in its standard error"
         )
     try:
         return float(found[0])

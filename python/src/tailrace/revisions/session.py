@@ -88,10 +88,7 @@ class Session:
             if known is None or entry.get("test") != self.test.identity or entry.get("machine") != machine:
                 continue
             for name, value in entry["numbers"].items():
-                if isinstance(value, int | float):
-                    known.setdefault(name, {})[str(entry.get("session")), int(entry.get("round", 0))] = float(
-                        value
-                    )
+                known.setdefault(name, {})[str(entry.get("session")), entry["round"]] = float(value)
 
     def measure(self, revisions: list[Revision]) -> None:
         """Rounds over these until their verdicts are clear. Ctrl-C ends them; what was measured counts."""

@@ -4,6 +4,7 @@
 import fcntl
 import json
 import os
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -28,8 +29,26 @@ def ends_with_line(path: Path) -> bool:
         return file.read(1) == b"\n"
 
 
+def is_number(value: Any) -> bool:
+    """What a test may have measured."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return False
+    return abs(value) <= sys.float_info.max
+
+
+def is_sound(entry: Any) -> bool:
+    if (
+        not isinstance(entry, dict)
+        or entry.get("format") != FORMAT
+        or not isinstance(entry.get("round"), int)
+    ):
+        return False
+    numbers = entry.get("numbers")
+    return isinstance(numbers, dict) and all(map(is_number, numbers.values()))
+
+
 def entries(path: Path) -> Iterator[dict[str, Any]]:
-    """All whole lines; others are passed over."""
+    """All whole and sound lines; others are passed over."""
     if not path.is_file():
         return
     for line in path.read_text(encoding="utf-8", errors="replace").splitlines():
@@ -37,9 +56,5 @@ def entries(path: Path) -> Iterator[dict[str, Any]]:
             entry = json.loads(line)
         except (ValueError, RecursionError):
             continue
-        if (
-            isinstance(entry, dict)
-            and entry.get("format") == FORMAT
-            and isinstance(entry.get("numbers"), dict)
-        ):
+        if is_sound(entry):
             yield entry

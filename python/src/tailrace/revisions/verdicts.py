@@ -10,7 +10,7 @@ from tailrace.bench.stats import ratios, spread
 # Probability of a false alarm among all comparisons of one answer.
 FALSE_ALARMS = 0.01
 TOLERANCE = 0.02
-SLOWER, FASTER, SAME, UNKNOWN = "slower", "faster", "same", "undecided"
+SLOWER, FASTER, SAME, UNKNOWN = KINDS = ("slower", "faster", "same", "undecided")
 
 
 @dataclass(frozen=True)

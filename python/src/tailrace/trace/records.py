@@ -60,6 +60,8 @@ _TYPE = struct.Struct("<HBxii")
 _HEAD = struct.Struct("<ddddd8I")
 _TOTALS = struct.Struct("<6Q8Q")
 _MOST = 1 << 16  # of anything that a summary has
+_MOST_COUNTED = 1 << 48  # sums of several ranks stay below 2^63
+_MOST_S = 1e12  # no clock shows more; also keeps out infinity and NaN
 
 
 @dataclass(frozen=True)
@@ -120,8 +122,16 @@ def parse_records(payload: bytes, thread: int) -> np.ndarray:
     """The records of a block that have a sound time and a known event."""
     records = np.frombuffer(payload, RECORD, len(payload) // RECORD.itemsize).copy()
     records["thread"] = thread
-    sound = np.isfinite(records["time_s"]) & (np.abs(records["time_s"]) < 1e12)
+    sound = np.abs(records["time_s"]) < _MOST_S
     return records[sound & (records["event"] < len(STEPS))]
+
+
+def _are_times(*times: float) -> bool:
+    return all(abs(time) < _MOST_S for time in times)
+
+
+def _are_spent(seconds: np.ndarray) -> bool:
+    return bool(((seconds >= 0) & (seconds < _MOST_S)).all())
 
 
 def parse_summary(payload: bytes) -> Summary | None:
@@ -131,9 +141,11 @@ def parse_summary(payload: bytes) -> Summary | None:
     start, end, full_until, bin_s, cost, *sizes = _HEAD.unpack_from(payload)
     bins, activities, steps, types, stages, classes, hops, full = sizes
     known = (activities, steps, stages, hops) == (len(ACTIVITIES), len(STEPS), len(STAGES), MANY_HOPS + 1)
-    if not known or max(bins, types, classes) > _MOST or not np.isfinite([start, end, bin_s, cost]).all():
+    if not known or max(bins, types, classes) > _MOST or not _are_times(start, end, full_until, bin_s, cost):
         return None
     totals = _TOTALS.unpack_from(payload, _HEAD.size)
+    if end < start or cost < 0 or max(totals) >= _MOST_COUNTED:
+        return None
     bin_type = np.dtype(
         [("seconds", "<f8", (activities,)), ("counts", "<u8", (steps,)), ("bytes", "<u8", (2,))]
     )
@@ -143,6 +155,9 @@ def parse_summary(payload: bytes) -> Summary | None:
         return None
     of_bins = np.frombuffer(payload, bin_type, bins, at)
     of_types = np.frombuffer(payload, of_type, types, at + bins * bin_type.itemsize)
+    counted = max(int(of_bins[name].max(initial=0)) for name in ("counts", "bytes"))
+    if counted >= _MOST_COUNTED or not all(_are_spent(part["seconds"]) for part in (of_bins, of_types)):
+        return None
     return Summary(
         start, end, full_until, bin_s, cost, bool(full), *totals[:6], totals[6:],
         of_bins["seconds"], of_bins["counts"].astype(np.int64),

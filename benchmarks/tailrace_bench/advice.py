@@ -1,0 +1,156 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What the advice of the fragment profile is worth: programs with a planted fault, nearly with it, and as the
+advice says. The first advice must name the fault, none may name it where it nearly is, and following it must
+gain at least half of what was predicted and not more than the upper bound.
+"""
+
+import shutil
+import sys
+import tempfile
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from tailrace.bench.document import make_document, say
+from tailrace.bench.host import Watch
+from tailrace.bench.programs import Runner, native_program, on_ranks
+from tailrace.bench.stats import ratios
+from tailrace.fragment_profile.profile import Profile, read_profile
+from tailrace.fragment_profile.rules import findings
+
+PROGRAM = "tailrace-fragments"
+SOURCE = Path(__file__).with_name("advice.fa")
+
+
+@dataclass(frozen=True)
+class Variant:
+    """Numbers of a program in `advice.fa`, and options of what runs it."""
+
+    numbers: tuple[float, float, float]
+    ranks: int = 2
+    options: tuple[str, ...] = ()
+
+    def words(self, fault: str) -> list[str]:
+        a, b, c = self.numbers
+        return [fault, str(int(a)), str(int(b)), str(float(c))]
+
+
+@dataclass(frozen=True)
+class Planted:
+    """A fault by the name of its rule. `better`: as the advice says; what it gains is time, or transfers."""
+
+    rule: str
+    faulty: Variant
+    nearly: Variant
+    better: Variant
+    gains: str = "time"
+
+
+PLANTED = (
+    Planted("imbalance", Variant((60, 18, 0)), Variant((60, 11, 0)), Variant((60, 10, 0))),
+    Planted("serial-chain", Variant((50, 1, 8)), Variant((50, 2, 8)), Variant((50, 1, 4))),
+    Planted("late-start", Variant((40, 1, 120), 4), Variant((160, 1, 8), 4), Variant((40, 4, 120), 4)),
+    Planted("late-inputs", Variant((100, 0, 20)), Variant((100, 0, 3)), Variant((100, 1, 20))),
+    Planted(
+        "messages-behind-bodies",
+        Variant((30, 20, 20)),
+        Variant((30, 200, 2)),
+        Variant((30, 20, 20), options=("-t", "2")),
+    ),
+    Planted("rank-is-slower", Variant((60, 2, 20)), Variant((60, 2, 9)), Variant((60, 3, 20))),
+    Planted("latency-bound", Variant((2000, 1, 0)), Variant((60, 1, 4)), Variant((2000, 2001, 0))),
+    Planted(
+        "expansion-starves", Variant((30000, 1, 0), 3), Variant((300, 1, 4), 3), Variant((30000, 3, 0), 3)
+    ),
+    Planted("small-messages", Variant((10000, 1, 0)), Variant((100, 1, 4)), Variant((10000, 0, 0))),
+    Planted("fetched-twice", Variant((60, 4, 1)), Variant((60, 1, 1)), Variant((60, 4, 0)), "transfers"),
+)
+RULES = tuple(one.rule for one in PLANTED)
+
+
+@dataclass(frozen=True)
+class Request:
+    rules: tuple[str, ...]
+    pairs: int
+    directory: Path | None = None
+
+
+def measure(request: Request) -> dict[str, Any]:
+    """The whole benchmark as a document."""
+    watch, runner = Watch(), Runner()
+    with tempfile.TemporaryDirectory(prefix="tailrace-bench-", dir=request.directory) as name:
+        program = Path(name) / "advice.so"
+        runner.run(
+            [
+                sys.executable,
+                "-m",
+                "tailrace",
+                "compile",
+                "--warnings",
+                "off",
+                str(SOURCE),
+                "-o",
+                str(program),
+            ]
+        )
+        bench = Bench(runner, program, Path(name) / "run")
+        rows = [row_of(bench, one, request.pairs) for one in PLANTED if one.rule in request.rules]
+    settings = asdict(request) | {"directory": str(request.directory or tempfile.gettempdir())}
+    return make_document("advice", settings, watch, runner.commands) | {"rows": rows}
+
+
+@dataclass
+class Bench:
+    """Runs variants of the program, each in the same directory."""
+
+    runner: Runner
+    program: Path
+    directory: Path
+
+    def profile(self, fault: str, variant: Variant) -> Profile:
+        shutil.rmtree(self.directory, ignore_errors=True)
+        (self.directory / "trace").mkdir(parents=True)
+        words = ["--trace", str(self.directory), *variant.options, str(self.program), *variant.words(fault)]
+        self.runner.run(on_ranks(native_program(PROGRAM), variant.ranks, 1, words))
+        return read_profile(self.directory)
+
+
+def row_of(bench: Bench, one: Planted, pairs: int) -> dict[str, Any]:
+    """The fault and what the advice makes of it, in turns; the advice is that of the first run."""
+    say(f"{one.rule}: {pairs} pairs")
+    profile = bench.profile(one.rule, one.faulty)
+    advice = findings(profile)
+    costs: dict[str, list[float]] = {"faulty": [], "better": []}
+    for pair in range(pairs):
+        for name in ("faulty", "better") if pair % 2 == 0 else ("better", "faulty"):
+            costs[name].append(cost_of(bench.profile(one.rule, getattr(one, name)), one.gains))
+    nearly = [found.rule for found in findings(bench.profile(one.rule, one.nearly))]
+    predicted = next((found.gain for found in advice if found.rule == one.rule), None)
+    gained = ratios(costs["faulty"], costs["better"])
+    return {
+        "rule": one.rule,
+        "gains": one.gains,
+        "advice": [found.rule for found in advice],
+        "nearly": nearly,
+        "predicted": predicted,
+        "gained": gained.as_dict(),
+        **verdict(one, [found.rule for found in advice], nearly, predicted, gained.median),
+    }
+
+
+def cost_of(profile: Profile, gains: str) -> float:
+    if gains == "transfers":
+        return float(max(len(profile.values.latency_s), 1))
+    return profile.shares.wall_s
+
+
+def verdict(
+    one: Planted, advice: list[str], nearly: list[str], predicted: tuple[float, float] | None, gained: float
+) -> dict[str, Any]:
+    """`share` of the prediction, which is the middle of its bounds, that following the advice gains."""
+    found = {"is_named": advice[:1] == [one.rule], "is_quiet": one.rule not in nearly}
+    if predicted is None:  # by a rule that promises no time, or that does not speak
+        return found | {"share": None, "holds": one.gains != "time" and one.rule in advice and gained > 1}
+    middle = (predicted[0] + predicted[1]) / 2
+    share = (gained - 1) / (middle - 1) if middle > 1 else None
+    return found | {"share": share, "holds": share is not None and share >= 0.5 and gained <= predicted[1]}
