@@ -39,21 +39,22 @@ class EndedBlocks {
   }
   /// Whether there are names that others do not know of yet. @local
   [[nodiscard]] bool waiting() const noexcept { return !words_.empty(); }
-  /// Whether they have waited for long: until the rank has nothing else to do, but no longer. @local
-  [[nodiscard]] bool due() const noexcept { return waiting() && monotonic_s() - since_s_ > longest_s; }
-  /// Sends them. Returns whether there were any. @local, does not wait
-  bool send() {
-    if (words_.empty()) return false;
+  /// Sends them if they have waited for long. @local, does not wait
+  void send_if_due() {
+    if (waiting() && monotonic_s() - since_s_ > longest_s) send();
+  }
+
+  static constexpr double longest_s = 2e-4;  ///< that a name waits for others
+
+ private:
+  static constexpr std::size_t most = 64;  ///< names that travel together
+
+  void send() {
     for (const auto& [ranks, names] : words_)
       for (int rank = ranks.first; rank < ranks.second; ++rank)
         if (rank != mail_->rank()) mail_->send(rank, block_message, names);
     words_.clear();
-    return true;
   }
-
- private:
-  static constexpr std::size_t most = 64;
-  static constexpr double longest_s = 1e-3;
 
   Mail* mail_;
   const Placement* placement_;

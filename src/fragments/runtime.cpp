@@ -246,7 +246,10 @@ class Runtime {
     constexpr double longest_s = 10, longest_at_work_s = 0.2, longest_attending_s = 1e-3;
     printing_.send();
     recording_.turn_to(Activity::idle);
-    endpoint_.wait(pausing_.attends() ? longest_attending_s : at_work() > 0 ? longest_at_work_s : longest_s);
+    const double usual_s = pausing_.attends() ? longest_attending_s
+                           : at_work() > 0    ? longest_at_work_s
+                                              : longest_s;
+    endpoint_.wait(ended_blocks_.waiting() ? EndedBlocks::longest_s : usual_s);
   }
   void attend() {
     if (pausing_.attends()) recording_.turn_to(Activity::outside), pausing_.attend();
@@ -255,11 +258,11 @@ class Runtime {
   bool step() {
     const bool ended = take_ended();
     limits_.note(live());
-    if (ended_blocks_.due()) ended_blocks_.send();
+    ended_blocks_.send_if_due();
     if (!finished_.empty())
       apply(machine_.child_finished(taken(finished_)));
     else if (pausing_.active())
-      return ended_blocks_.send() || ended;
+      return ended;
     else if (!arrived_.empty())
       look_at(*taken(arrived_));
     else if (!bodies_.empty() && !(workers_ && workers_->full()))
@@ -267,7 +270,7 @@ class Runtime {
     else if (!unfolding_.empty() && !hold())  // what is there runs before more is created
       unfold(*taken(unfolding_));
     else
-      return ended_blocks_.send() || ended;
+      return ended;
     return true;
   }
   /// Finds out what a fragment needs, and where it goes.

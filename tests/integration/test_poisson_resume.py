@@ -98,7 +98,13 @@ def cut(job: jobs.Job, out: Path, moment: int, number: int, rank: int, since_ns:
 def stop_and_resume(directory: Path, whole, method: str, first: int, second: int, seed: int) -> None:
     """SIGTERM at a random moment on some ranks, the rest on others."""
     chance, name = random.Random(seed), f"{first}-{second}"
-    words = ["-t", chance.choice([1, 2]), "--set", f"checkpoint.every={chance.choice([10, 1000])}", "--overwrite"]
+    words = [
+        "-t",
+        chance.choice([1, 2]),
+        "--set",
+        f"checkpoint.every={chance.choice([10, 1000])}",
+        "--overwrite",
+    ]
     out, moment = directory / name, chance.randint(5, 70)
     for latency_ms in (10, 40, 160):  # where this test gets few looks at the output, the run takes longer
         slow = ["--write", "blocking", "--pace", f"latency={latency_ms}ms"]
