@@ -134,22 +134,15 @@ Program structured() {
 
 Program blocks(bool counts_uses) {
   Program program("blocks");
-  const auto eat = program.atomic("eat", [](int value, int at) {
-    require(value == 0, "a wrong value");
-    return at;
-  });
+  const auto eat = program.atomic("eat", [](int value) { require(value == 0, "a wrong value"); });
   program.main<int>([&](Scope& main, const Int& n) {
-    const auto at = main.data<int>("at");
     const auto first = first_body(program);
-    main.call(first).into(at[0]).reads(at[0], 1);
     main.for_each(1, n, [&](Scope& block, const Int& i) {
       const auto x = block.data<int>("x");
       auto call = block.call(first).into(x[i]);
       if (counts_uses) call.reads(x[i], 1);
-      block.call(eat).with(x[i], at[i - 1]).into(at[i]).reads(at[i], 1);
+      block.call(eat).with(x[i]);
     });
-    const auto end = program.atomic("end", [](int last) { require(last == 0, "a wrong end"); });
-    main.call(end).with(at[n]);
   });
   return program;
 }

@@ -22,8 +22,8 @@ fragments::Program stencil();
 fragments::Program matrix_product();
 /// n structured fragments that create nothing.
 fragments::Program structured();
-/// n blocks one after the other, each of which declares a name, writes one int of it and reads that; the int
-/// goes by its use count, or with its block.
+/// n blocks, each of which declares a name, writes one int of it and reads that; the int goes by its use
+/// count, or with its block.
 fragments::Program blocks(bool counts_uses);
 
 /// A program whose ranks have unequal work as long as no fragment moves, and the work of all of them
