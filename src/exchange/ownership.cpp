@@ -21,11 +21,19 @@ struct Pair {
   friend auto operator<=>(const Pair&, const Pair&) = default;
 };
 
+/// Loads are counted in parts of a number, so that half and third ones are exact: multiples of 1 to 8.
+constexpr std::int64_t load_parts = 840;
+
+/// Twice the greater of what a rank reads and of what is read of it, with so much more surplus.
+std::int64_t work_of(const Standing& standing, std::int64_t more_surplus) noexcept {
+  return standing.load + load_parts * std::abs(standing.surplus + more_surplus);
+}
+
 /// Whether the lower rank of a pair is to own what they share: the greater of what the two ranks read, and of
 /// what is read of them, is less then.
 bool low_owns(const Standing& low, const Standing& high, std::int64_t weight) noexcept {
   const auto most = [&](std::int64_t to_low) {
-    return std::max(low.load + std::abs(low.surplus + to_low), high.load + std::abs(high.surplus - to_low));
+    return std::max(work_of(low, to_low), work_of(high, -to_low));
   };
   const std::int64_t with_low = most(weight), with_high = most(-weight);
   return with_low != with_high ? with_low < with_high : low.surplus <= high.surplus;
@@ -55,7 +63,7 @@ int lightest_winner(std::span<const int> ranks, const Standings& standings, int 
   std::int64_t least = 0;
   for (std::size_t i = 0; i < ranks.size(); ++i) {
     const Standing& standing = standings.at(ranks[i]);
-    const std::int64_t work = standing.load + standing.surplus;
+    const std::int64_t work = standing.load + load_parts * standing.surplus;
     if (won[i] >= enough && (best < 0 || work < least)) best = ranks[i], least = work;
   }
   return best;
@@ -65,7 +73,7 @@ void add_loads(const Shares& shares, Standings& standings) {
   for (const auto& [ranks, count] : shares)
     for (const int rank : ranks) {
       const auto others = static_cast<std::int64_t>(ranks.size()) - 1;
-      standings[rank].load += 2 * count * others / (others + 1);
+      standings[rank].load += 2 * count * others * load_parts / (others + 1);
     }
 }
 

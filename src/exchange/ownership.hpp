@@ -21,7 +21,7 @@ using Shares = std::map<std::vector<int>, std::int64_t>;
 
 /// What all that share with a rank know of it.
 struct Standing {
-  std::int64_t load = 0;     ///< about what it reads and others read of it together, whoever owns what
+  std::int64_t load = 0;     ///< about what it reads and others read of it, whoever owns what, in parts
   std::int64_t surplus = 0;  ///< numbers that others read of it, less those it reads
   std::map<int, bool> owns;  ///< whether it owns what it alone shares with a rank
 };
