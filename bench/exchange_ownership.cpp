@@ -32,10 +32,10 @@ std::vector<int> owners_of(const Mortars& mortars, int ranks, OwnerRule rule) {
     auto& list = touching[static_cast<std::size_t>(mortars.indices[place])];
     if (list.empty() || list.back() != rank) list.push_back(rank);
   });
-  PairWeights weights;
+  Shares shares;
   for (const auto& list : touching)
-    if (list.size() == 2) ++weights[{list[0], list[1]}];
-  const auto standings = decide_pairs(weights);
+    if (list.size() > 1) ++shares[list];
+  const auto standings = find_standings(shares);
   std::vector<int> owners;
   owners.reserve(touching.size());
   for (const auto& list : touching) owners.push_back(owner_among(list, rule, standings));

@@ -157,8 +157,11 @@ std::vector<Quantity> of_ids() {
 
 std::vector<Quantity> on_one_rank(mpi::CommView comm, int count) {
   std::vector<Quantity> all{
-      timed(comm, "chain", chain(false), count), timed(comm, "independent", independent(), count),
+      timed(comm, "chain", chain(false), count),
+      timed(comm, "independent", independent(), count),
       timed(comm, "structured", structured(), count),
+      timed(comm, "block, its names with use counts", blocks(true), count),
+      timed(comm, "block, its names go with it", blocks(false), count),
       timed(comm, "stencil", stencil(), count / ring_points, [](int n) { return double(n) * ring_points; }),
       timed(comm, "matrix product", matrix_product(), static_cast<int>(std::cbrt(count)),
             [](int n) { return double(n) * n * n + 4.0 * n * n; })};
@@ -169,6 +172,8 @@ std::vector<Quantity> on_one_rank(mpi::CommView comm, int count) {
 std::vector<Quantity> on_two_ranks(mpi::CommView comm, int count) {
   std::vector<Quantity> all{timed(comm, "hop", chain(true), count / 4),
                             timed(comm, "request", remote_values(), count / 4),
+                            timed(comm, "block, its names with use counts", blocks(true), count / 4),
+                            timed(comm, "block, its names go with it", blocks(false), count / 4),
                             {"termination", "us", [comm] { return termination_us(comm); }},
                             {"idle rank", "% of a core", [comm] { return idle_percent(comm); }}};
   for (const bool cycle : {false, true})
@@ -201,7 +206,8 @@ nlohmann::json sizes(mpi::CommView comm, int count) {
   Seen seen;
   return {bytes_of(comm, "waiting fragment, two inputs of its own", seen, waiting(seen, true), count),
           bytes_of(comm, "waiting fragment, two inputs that all share", seen, waiting(seen, false), count),
-          bytes_of(comm, "live data fragment, a real", seen, live_reals(seen), count)};
+          bytes_of(comm, "live data fragment, a real", seen, live_reals(seen), count),
+          bytes_of(comm, "block that is over, of one name", seen, blocks_over(seen), count)};
 }
 
 /// What all ranks of a run came to.
@@ -235,23 +241,40 @@ std::int64_t peak_heap_bytes(const std::function<void()>& work) {
   return peak;
 }
 
+/// What ranks that are threads count of a program, and the most memory that they have.
+std::int64_t count_on(int ranks, const fragments::Program& program, const std::vector<std::string>& words,
+                      Counted& all) {
+  const auto image = program.image();
+  const fragments::Bodies bodies(program.bodies().begin(), program.bodies().end());
+  am::Choice choice;
+  choice.local_ranks = ranks;
+  const auto before = heap_bytes();
+  const auto peak = peak_heap_bytes([&] {
+    am::launch_local(choice, [&](am::Endpoint& endpoint) {
+      all.add(endpoint, fragments::run(endpoint, image, bodies, words));
+    });
+  });
+  return peak - before;
+}
+
+/// Messages that the ranks send for a block of which each rank may have data fragments, beyond those of one
+/// whose values have use counts.
+double messages_of_block_end(int ranks) {
+  constexpr int blocks_counted = 2000;
+  const std::vector<std::string> words{fmt::format("{}", blocks_counted)};
+  Counted with_block, with_counts;
+  count_on(ranks, blocks(false), words, with_block);
+  count_on(ranks, blocks(true), words, with_counts);
+  return static_cast<double>(with_block.messages - with_counts.messages) / blocks_counted;
+}
+
 /// A stencil with as many points and steps on each rank.
 nlohmann::json counted(int ranks, const Settings& settings) {
   Load load;
   load.graphs.emplace_back(
       Shape{.pattern = Pattern::stencil_1d, .width = ranks * settings.points, .steps = settings.steps});
-  const auto program = describe(load, ranks);
-  const auto image = program.image();
-  const fragments::Bodies bodies(program.bodies().begin(), program.bodies().end());
-  am::Choice choice;
-  choice.local_ranks = ranks;
   Counted all;
-  const auto before = heap_bytes();
-  const auto peak = peak_heap_bytes([&] {
-    am::launch_local(choice, [&](am::Endpoint& endpoint) {
-      all.add(endpoint, fragments::run(endpoint, image, bodies, {}));
-    });
-  });
+  const auto memory = count_on(ranks, describe(load, ranks), {}, all);
   const auto each = [&](std::int64_t sum) {
     return static_cast<double>(sum) / static_cast<double>(load.tasks());
   };
@@ -262,7 +285,8 @@ nlohmann::json counted(int ranks, const Settings& settings) {
           {"forwarded_per_fragment", each(all.forwarded)},
           {"max_over_mean_executed",
            static_cast<double>(all.max_executed) * ranks / static_cast<double>(all.executed)},
-          {"heap_bytes_per_rank", (peak - before) / ranks}};
+          {"heap_bytes_per_rank", memory / ranks},
+          {"messages_per_block_end", messages_of_block_end(ranks)}};
 }
 
 nlohmann::json answer(mpi::CommView comm, const Settings& settings) {

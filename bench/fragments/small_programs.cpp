@@ -132,6 +132,21 @@ Program structured() {
   return program;
 }
 
+Program blocks(bool counts_uses) {
+  Program program("blocks");
+  const auto eat = program.atomic("eat", [](int value) { require(value == 0, "a wrong value"); });
+  program.main<int>([&](Scope& main, const Int& n) {
+    const auto first = first_body(program);
+    main.for_each(1, n, [&](Scope& block, const Int& i) {
+      const auto x = block.data<int>("x");
+      auto call = block.call(first).into(x[i]);
+      if (counts_uses) call.reads(x[i], 1);
+      block.call(eat).with(x[i]);
+    });
+  });
+  return program;
+}
+
 namespace {
 
 /// Works for so many microseconds of the processor's time.
@@ -226,6 +241,24 @@ Program waiting(Seen& seen, bool own_names) {
     });
     main.for_each(own_names ? Int(1) : Int(0), own_names ? Int(go) : go - n,
                   [&](Scope& one, const Int& i) { one.call(make).into(a[i]), one.call(make).into(b[i]); });
+  });
+  return program;
+}
+
+Program blocks_over(Seen& seen) {
+  Program program("blocks that are over");
+  const auto make = program.atomic("make", [&seen] {
+    ++seen.fragments;
+    return 1.0;
+  });
+  program.main<int>([&](Scope& main, const Int& n) {
+    const auto count = main.data<int>("count"), go = main.data<int>("go");
+    main.call(before_body(program, seen)).with(n).into(count);
+    main.for_each(1, count, [&](Scope& block, const Int& i) {
+      const auto x = block.data<double>("x");
+      block.call(make).into(x[i]);
+      block.when(i == n, [&](Scope& end) { end.call(look_body(program, seen, true)).with(n).into(go); });
+    });
   });
   return program;
 }

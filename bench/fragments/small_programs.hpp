@@ -22,6 +22,9 @@ fragments::Program stencil();
 fragments::Program matrix_product();
 /// n structured fragments that create nothing.
 fragments::Program structured();
+/// n blocks, each of which declares a name, writes one int of it and reads that; the int goes by its use
+/// count, or with its block.
+fragments::Program blocks(bool counts_uses);
 
 /// A program whose ranks have unequal work as long as no fragment moves, and the work of all of them
 /// together.
@@ -42,6 +45,8 @@ struct Seen {
 /// n fragments wait for two reals each when the heap is looked at, for names of their own or all for the
 /// same.
 fragments::Program waiting(Seen& seen, bool own_names);
+/// n blocks of one fragment, with a name each, are over when the heap is looked at.
+fragments::Program blocks_over(Seen& seen);
 /// n reals are there when the heap is looked at.
 fragments::Program live_reals(Seen& seen);
 /// A body that works for so many seconds on the last rank, and says when it ended.

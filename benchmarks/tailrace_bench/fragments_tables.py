@@ -117,7 +117,7 @@ def verdicts(document: dict[str, Any]) -> list[str]:
     for name in ("unbalanced tree, balance auto", "unbalanced graph, balance auto"):
         lines += [verdict(name, parts[name], BALANCE_AIM, "of the ideal")]
     for name, size in sizes.items():
-        if "all share" not in name:
+        if "all share" not in name and "is over" not in name:
             lines.append(verdict(name, size, LIVE_AIM if name.startswith("live") else WAITING_AIM, "bytes"))
     return lines + message_verdicts(document["messages"]["rows"])
 
@@ -165,6 +165,7 @@ def print_counts(document: dict[str, Any], console: Console) -> None:
         "forwarded_per_fragment": ("forwarded per fragment", "{:.4f}"),
         "max_over_mean_executed": ("most executed / mean", "{:.4f}"),
         "heap_bytes_per_rank": ("heap per rank, bytes", "{:.0f}"),
+        "messages_per_block_end": ("messages per end of a block", "{:.2f}"),
         "messages_of_a_sum_per_rank": ("messages of a wave, at most", "{:.0f}"),
     }
     table = make_table(

@@ -5,8 +5,6 @@
 
 #include <algorithm>
 #include <limits>
-#include <map>
-#include <set>
 #include <unordered_map>
 #include <utility>
 
@@ -42,7 +40,7 @@ class Numbering {
   void index();
   [[nodiscard]] Offers keys_for_sharers() const;
   void find_holders(const Offers& offers);
-  [[nodiscard]] Standings find_standings() const;
+  [[nodiscard]] Shares shares() const;
   void find_owners(OwnerRule rule);
   SharedNumbers number_own();
   void exchange_numbers(const Offers& offers, std::vector<std::int64_t>& first) const;
@@ -94,22 +92,16 @@ void Numbering::find_holders(const Offers& offers) {
     list.insert(std::lower_bound(list.begin(), list.end(), comm_.rank()), comm_.rank());
 }
 
-/// The standings of this rank and of all that have a key of it.
-Standings Numbering::find_standings() const {
-  std::map<int, std::int64_t> weights;
-  std::set<int> neighbours;
-  for (const auto& [position, list] : holders_) {
-    neighbours.insert(list.begin(), list.end());
-    if (list.size() == 2)
-      weights[list[0] == comm_.rank() ? list[1] : list[0]] += keys_[static_cast<std::size_t>(position)].count;
-  }
-  neighbours.erase(comm_.rank());
-  const std::vector<int> others(neighbours.begin(), neighbours.end());
-  return decide_pairs(comm_, weights, others);
+/// What this rank shares with others.
+Shares Numbering::shares() const {
+  Shares shares;
+  for (const auto& [position, list] : holders_)
+    shares[list] += keys_[static_cast<std::size_t>(position)].count;
+  return shares;
 }
 
 void Numbering::find_owners(OwnerRule rule) {
-  const auto standings = rule == OwnerRule::balanced ? find_standings() : Standings{};
+  const auto standings = rule == OwnerRule::balanced ? find_standings(comm_, shares()) : Standings{};
   owners_.assign(keys_.size(), comm_.rank());
   for (const auto& [position, list] : holders_)
     owners_[static_cast<std::size_t>(position)] = owner_among(list, rule, standings);

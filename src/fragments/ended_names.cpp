@@ -2,7 +2,6 @@
 #include "fragments/ended_names.hpp"
 
 #include <algorithm>
-#include <iterator>
 
 namespace tailrace::fragments {
 
@@ -51,29 +50,14 @@ EndedNames::Split EndedNames::split(const Id& id) const {
   return found;
 }
 
-void EndedNames::insert(Ranges& ranges, std::int64_t at) {
-  auto next = ranges.upper_bound(at);
-  const bool follows = next != ranges.begin() && std::prev(next)->second + 1 == at;
-  if (next != ranges.end() && next->first == at + 1) {
-    const auto last = next->second;
-    next = ranges.erase(next);
-    if (!follows) return void(ranges.emplace_hint(next, at, last));
-    std::prev(next)->second = last;
-  } else if (follows) {
-    std::prev(next)->second = at;
-  } else {
-    ranges.emplace_hint(next, at, at);
-  }
-}
-
 void EndedNames::add(const Id& id, const Stored& how) {
   const auto found = split(id);
   auto& groups = all_[found.rest];
   const auto alike = std::ranges::find_if(groups, [&](const Alike& other) { return same(other.how, how); });
-  if (alike != groups.end()) return insert(alike->ranges, found.at);
+  if (alike != groups.end()) return alike->places.add(found.at);
   auto& group = groups.emplace_back(Alike{how, {}});
   group.how.value = {}, group.how.uses = -1, group.how.deletes = false;
-  insert(group.ranges, found.at);
+  group.places.add(found.at);
 }
 
 void EndedNames::add(const EndedRange& range) {
@@ -85,10 +69,8 @@ const Stored* EndedNames::find(const Id& id) const {
   const auto wanted = split(id);
   const auto groups = all_.find(wanted.rest);
   if (groups == all_.end()) return nullptr;
-  for (const auto& [how, ranges] : groups->second) {
-    const auto next = ranges.upper_bound(wanted.at);
-    if (next != ranges.begin() && std::prev(next)->second >= wanted.at) return &how;
-  }
+  for (const auto& [how, places] : groups->second)
+    if (places.contains(wanted.at)) return &how;
   return nullptr;
 }
 
@@ -97,8 +79,8 @@ std::vector<EndedRange> EndedNames::ranges() const {
   for (const auto& [rest, groups] : all_) {
     const auto indices = rest.indices();
     const auto remainder = indices.back();
-    for (const auto& [how, ranges] : groups)
-      for (const auto& [first, last] : ranges) {
+    for (const auto& [how, places] : groups)
+      for (const auto& [first, last] : places.all()) {
         Id id = rest.base();
         id.take(static_cast<std::int32_t>(first * step_ + remainder));
         id.take(indices.first(indices.size() - 1));

@@ -2,11 +2,11 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <optional>
 #include <unordered_map>
 #include <vector>
 
+#include "fragments/number_ranges.hpp"
 #include "fragments/stored.hpp"
 
 namespace tailrace::fragments {
@@ -47,15 +47,12 @@ class EndedNames {
   [[nodiscard]] std::vector<EndedRange> ranges() const;
 
  private:
-  /// Ranges of the first index divided by the step: first and last.
-  using Ranges = std::map<std::int64_t, std::int64_t>;
   struct Alike {
     Stored how;
-    Ranges ranges;
+    NumberRanges places;  ///< first indices divided by the step
   };
   struct Split;  // a name without its first index, and where it is in the ranges
   [[nodiscard]] Split split(const Id& id) const;
-  static void insert(Ranges& ranges, std::int64_t at);
 
   std::int32_t step_;
   std::unordered_map<Id, std::vector<Alike>, IdHash> all_;

@@ -13,6 +13,7 @@
 #include "fragments/balance.hpp"
 #include "fragments/closing.hpp"
 #include "fragments/copies.hpp"
+#include "fragments/ended_blocks.hpp"
 #include "fragments/limits.hpp"
 #include "fragments/pausing.hpp"
 #include "fragments/placement.hpp"
@@ -46,6 +47,7 @@ class Runtime {
         mail_(endpoint, *image),
         placement_(mail_, machine_),
         store_(*image, endpoint.size()),
+        ended_blocks_(mail_, placement_, store_),
         copies_(
             mail_, machine_, store_, [this](const Name& name) { return placement_.home_of(name); },
             [this](const Id& id, Delivery delivery) { deliver(id, std::move(delivery)); }),
@@ -111,7 +113,6 @@ class Runtime {
     mail_.handle(request_message, [this](MessageReader& in) { answer(in); });
     mail_.handle(answer_message, [this](MessageReader& in) { take_answer(in); });
     mail_.handle(remove_message, [this](MessageReader& in) { store_.remove(Mail::read<Removal>(in)); });
-    mail_.handle(block_message, [this](MessageReader& in) { store_.end_block(Mail::read<Name>(in)); });
     mail_.handle(finished_message,
                  [this](MessageReader& in) { finished_.push_back(Mail::read<GroupToken>(in)); });
   }
@@ -237,7 +238,7 @@ class Runtime {
   // Execution
   /// Whether there is nothing to do but what is held back.
   [[nodiscard]] bool idle() const {
-    if (!finished_.empty() || at_work() > 0) return false;
+    if (!finished_.empty() || at_work() > 0 || ended_blocks_.waiting()) return false;
     return pausing_.active() || (arrived_.empty() && bodies_.empty() && (unfolding_.empty() || hold()));
   }
   void nap() {
@@ -245,7 +246,10 @@ class Runtime {
     constexpr double longest_s = 10, longest_at_work_s = 0.2, longest_attending_s = 1e-3;
     printing_.send();
     recording_.turn_to(Activity::idle);
-    endpoint_.wait(pausing_.attends() ? longest_attending_s : at_work() > 0 ? longest_at_work_s : longest_s);
+    const double usual_s = pausing_.attends() ? longest_attending_s
+                           : at_work() > 0    ? longest_at_work_s
+                                              : longest_s;
+    endpoint_.wait(ended_blocks_.waiting() ? EndedBlocks::longest_s : usual_s);
   }
   void attend() {
     if (pausing_.attends()) recording_.turn_to(Activity::outside), pausing_.attend();
@@ -254,6 +258,7 @@ class Runtime {
   bool step() {
     const bool ended = take_ended();
     limits_.note(live());
+    ended_blocks_.send_if_due();
     if (!finished_.empty())
       apply(machine_.child_finished(taken(finished_)));
     else if (pausing_.active())
@@ -327,7 +332,7 @@ class Runtime {
     for (auto& post : effects.posts) publish(std::move(post));
     for (const auto& removal : effects.deletes) remove(removal);
     for (const auto& [name, label] : effects.pushes) pushes_.push(name, label);
-    for (const auto& name : effects.ended) end_block(name);
+    for (const auto& name : effects.ended) ended_blocks_.add(name);
     if (effects.again) arrive(std::move(*effects.again), true);
     for (auto& fragment : effects.created)
       if (fragment.runs_body()) distribute(std::move(fragment));
@@ -353,14 +358,6 @@ class Runtime {
     const int home = placement_.home_of(removal.name);
     if (home == mail_.rank()) return store_.remove(removal);
     mail_.send(home, remove_message, removal);
-  }
-  void end_block(const Name& name) {
-    const auto [first, end] = placement_.holders(name);
-    for (int rank = first; rank < end; ++rank)
-      if (rank == mail_.rank())
-        store_.end_block(name);
-      else
-        mail_.send(rank, block_message, name);
   }
   void write(Post post) {
     deliveries_.clear();
@@ -465,6 +462,7 @@ class Runtime {
   Mail mail_;
   Placement placement_;
   Store store_;
+  EndedBlocks ended_blocks_;
   Copies copies_;
   Pushes pushes_;
   Limits limits_;

@@ -55,9 +55,10 @@ const Stored* Store::post(Post& post, std::vector<Delivery>& deliveries) {
 bool Store::goes_with_block(const Id& id, Stored& entry) {
   if (entry.uses >= 0) return false;
   if (!image_->declarations[entry.declaration].indexed) return entry.over;
-  auto& alike = blocks_[id.base()];
-  if (!alike.over) alike.live.push_back(id);
-  return alike.over;
+  const auto over = over_.find(id.creator());
+  if (over != over_.end() && over->second.contains(static_cast<std::int64_t>(id.counter()))) return true;
+  with_block_[id.base()].push_back(id);
+  return false;
 }
 
 void Store::end_block(const Name& name) {
@@ -70,9 +71,10 @@ void Store::end_block(const Name& name) {
     entry->second.over = true;
     return end(entry);
   }
-  auto& alike = blocks_[name.id];
-  alike.over = true;
-  for (const auto& id : std::exchange(alike.live, {}))
+  over_[name.id.creator()].add(static_cast<std::int64_t>(name.id.counter()));
+  const auto live = with_block_.extract(name.id);
+  if (live.empty()) return;
+  for (const auto& id : live.mapped())
     if (const auto found = entries_.find(id); found != entries_.end()) end(found);
 }
 

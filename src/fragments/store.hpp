@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <optional>
 #include <unordered_map>
 #include <vector>
@@ -49,11 +50,6 @@ class Store {
 
  private:
   using Entries = std::unordered_map<Id, Stored, IdHash>;
-  /// The names that go with a block and are alike but for their indices.
-  struct Alike {
-    std::vector<Id> live;
-    bool over = false;  ///< what is still on its way here goes at once
-  };
   Value use(Entries::iterator entry);
   void retire(Entries::iterator entry, Stored::State state);
   bool goes_with_block(const Id& id, Stored& entry);
@@ -61,7 +57,10 @@ class Store {
   const Image* image_;
   Entries entries_;
   EndedNames ended_;
-  std::unordered_map<Id, Alike, IdHash> blocks_;
+  /// Live names that go with their block, by what they are without their indices.
+  std::unordered_map<Id, std::vector<Id>, IdHash> with_block_;
+  /// Names with indices whose block is over, by creator: what is still on its way here goes at once.
+  std::map<std::int32_t, NumberRanges> over_;
   std::int64_t live_count_ = 0, live_bytes_ = 0;
   std::vector<std::function<void(const Id&, const Stored&)>> on_release_;
 };

@@ -98,10 +98,20 @@ def cut(job: jobs.Job, out: Path, moment: int, number: int, rank: int, since_ns:
 def stop_and_resume(directory: Path, whole, method: str, first: int, second: int, seed: int) -> None:
     """SIGTERM at a random moment on some ranks, the rest on others."""
     chance, name = random.Random(seed), f"{first}-{second}"
-    slow = ["--write", "blocking", "--pace", "latency=10ms"]
-    words = ["-t", chance.choice([1, 2]), "--set", f"checkpoint.every={chance.choice([10, 1000])}"]
+    words = [
+        "-t",
+        chance.choice([1, 2]),
+        "--set",
+        f"checkpoint.every={chance.choice([10, 1000])}",
+        "--overwrite",
+    ]
     out, moment = directory / name, chance.randint(5, 70)
-    ended = cut(start(directory, method, name, first, *words, *slow), out, moment, signal.SIGTERM, first - 1)
+    for latency_ms in (10, 40, 160):  # where this test gets few looks at the output, the run takes longer
+        slow = ["--write", "blocking", "--pace", f"latency={latency_ms}ms"]
+        job = start(directory, method, name, first, *words, *slow)
+        ended = cut(job, out, moment, signal.SIGTERM, first - 1, time.time_ns())
+        if ended.status != 0:
+            break
     assert ended.status == 4 and moment <= jobs.account(out)["steps"] < 120, ended
     balance = ["--set", f"fragments.balance='{chance.choice(['off', 'auto'])}'"]
     ended = start(directory, method, name, second, "--resume", "-t", chance.choice([1, 2]), *balance).wait()

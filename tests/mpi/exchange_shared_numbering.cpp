@@ -57,10 +57,10 @@ MPI_CASE("things of several ranks have one number each, of a rank that has them"
   const auto held = holders(comm.size());
   std::int64_t total = 0;
   for (const auto& [key, ranks] : held) total += static_cast<std::int64_t>(key.low % 4 + 1);
-  PairWeights weights;
+  Shares shares;
   for (const auto& [key, ranks] : held)
-    if (ranks.size() == 2) weights[{ranks[0], ranks[1]}] += static_cast<std::int64_t>(key.low % 4 + 1);
-  const auto standings = decide_pairs(weights);  // by one process for all, where the ranks ask each other
+    if (ranks.size() > 1) shares[ranks] += static_cast<std::int64_t>(key.low % 4 + 1);
+  const auto standings = find_standings(shares);  // by one process for all, where the ranks ask each other
   for (const auto rule : {OwnerRule::lowest_rank, OwnerRule::balanced}) {
     const auto numbers = number_shared(comm, keys, sharers, rule);
     REQUIRE(numbers.first.size() == keys.size());
