@@ -151,7 +151,8 @@ def test_counts(tmp_path):
     # and gives 2; both are a question and an answer.
     assert (two["fragments"], four["fragments"]) == (240, 480)
     for row, sides in ((two, 2), (four, 6)):
-        assert 0 < row["messages_per_block_end"] < 0.1 * row["ranks"]  # the ends of blocks travel together
+        # Told one by one, each takes a message to each other rank; how many travel together depends on time.
+        assert 0 < row["messages_per_block_end"] < row["ranks"] - 1
         assert row["messages_per_fragment"] * row["fragments"] == pytest.approx(sides * 29 * 2, rel=0.15)
         assert row["messages_of_a_sum_per_rank"] in (1, 2, 3) and row["heap_bytes_per_rank"] > 1e4
     assert set(found["exponents"]) >= {"messages_per_fragment", "heap_bytes_per_rank"}
