@@ -1,10 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Whole runs on a device: an emulated one as a rule, those of this machine with `tailrace test --gpu`."""
+"""Whole runs of seismic waves on a device."""
 
-import json
-import os
 import shutil
-import signal
 from pathlib import Path
 
 import h5py
@@ -13,13 +10,13 @@ import pytest
 
 import command
 import jobs
+from device_runs import DEVICE, STOPS, assert_same, computed, stop_and_resume
 from shared import Shared
 from tailrace.doctor import devices_here
 from tailrace.trace import read_run
 from test_seismic import CASE as REFERENCE_CASE
 from test_seismic import DATA, REFERENCE
 
-DEVICE = os.environ.get("TAILRACE_TEST_DEVICE", "emulated")
 STEPS = 40
 # Relative errors in the mean square, by steps.
 LIMITS = {
@@ -103,37 +100,14 @@ def assert_near(found: dict[str, np.ndarray], expected: dict[str, np.ndarray]) -
         assert np.abs(found[name] - known).max() <= 2e-6 * np.abs(known).max(), name
 
 
-def steps_done(run_dir: Path) -> int:
-    progress = run_dir / "progress.json"
-    return json.loads(progress.read_text())["step"] if progress.exists() else 0
-
-
-def by_processor(directory: Path) -> Path:
-    ended = run(directory)
-    assert ended.status == 0, ended
-    return directory / "run"
-
-
-def by_device(directory: Path) -> Path:
-    ended = run(directory, "--device", DEVICE)
-    assert ended.status == 0, ended
-    return directory / "run"
-
-
 @pytest.fixture
 def processor(once: Shared) -> Path:
-    return once("seismic for devices by the processor", by_processor)
+    return once("seismic for devices by the processor", computed(start))
 
 
 @pytest.fixture
 def device(once: Shared) -> Path:
-    return once("seismic by a device", by_device)
-
-
-def assert_same(found: dict[str, np.ndarray], expected: dict[str, np.ndarray]) -> None:
-    assert found.keys() == expected.keys()
-    for name, known in expected.items():
-        assert np.array_equal(found[name], known), name
+    return once("seismic by a device", computed(start, "--device", DEVICE))
 
 
 def test_a_run_on_a_device_is_that_of_the_processor(processor, device):
@@ -210,20 +184,9 @@ def test_sinks_see_no_devices(sink, device, tmp_path):
     assert_same(values(tmp_path / "run/output.h5"), values(device / "output.h5"))
 
 
-@pytest.mark.parametrize(("first", "second"), [((DEVICE, 0), ("none", 2)), (("none", 2), (DEVICE, 3))])
-def test_a_run_that_is_stopped_on_one_continues_on_the_other(first, second, processor, tmp_path):
-    (device, ranks), (other, others) = first, second
-    slow = ("--write", "blocking", "--pace", "latency=20ms")
-    job = start(tmp_path, "--device", device, *slow, ranks=ranks)
-    job.wait_for(lambda: steps_done(tmp_path / "run") > 5, "step")
-    job.send(signal.SIGTERM, rank=0)
-    ended = job.wait()
-    assert ended.status == 4, ended
-    assert 0 < jobs.account(tmp_path / "run")["steps"] < STEPS
-    ended = run(tmp_path, "--device", other, "--resume", ranks=others)
-    assert ended.status == 0, ended
-    reported = jobs.account(tmp_path / "run")
-    assert reported["steps"] == STEPS and reported["resumed_from"] > 0
+@pytest.mark.parametrize("stop", STOPS)
+def test_a_run_that_is_stopped_on_one_continues_on_the_other(stop, processor, tmp_path):
+    stop_and_resume(start, tmp_path, stop, STEPS, latency="20ms")
     assert_near(values(tmp_path / "run/output.h5"), values(processor / "output.h5"))
 
 

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Whole runs of ultrasound on a device, as test_gpu.py has them of seismic waves."""
 
-import signal
 from pathlib import Path
 
 import h5py
@@ -9,11 +8,11 @@ import numpy as np
 import pytest
 
 import jobs
+from device_runs import DEVICE, STOPS, assert_same, computed, stop_and_resume
 from kwave_input import GRID, GRID_2D, STEPS, small_input
 from shared import Shared
 from tailrace.doctor import devices_here
 from tailrace.trace import read_run
-from test_gpu import DEVICE, assert_same, steps_done
 
 RECORDED = (
     "p_raw",
@@ -61,26 +60,14 @@ def assert_near(found: dict[str, np.ndarray], expected: dict[str, np.ndarray]) -
         assert np.abs(found[name] - known).max() <= 1e-5 * largest, name
 
 
-def by_processor(directory: Path) -> Path:
-    ended = run(directory)
-    assert ended.status == 0, ended
-    return directory / "run"
-
-
-def by_device(directory: Path) -> Path:
-    ended = run(directory, "--device", DEVICE)
-    assert ended.status == 0, ended
-    return directory / "run"
-
-
 @pytest.fixture
 def processor(once: Shared) -> Path:
-    return once("ultrasound for devices by the processor", by_processor)
+    return once("ultrasound for devices by the processor", computed(start))
 
 
 @pytest.fixture
 def device(once: Shared) -> Path:
-    return once("ultrasound by a device", by_device)
+    return once("ultrasound by a device", computed(start, "--device", DEVICE))
 
 
 def test_a_run_on_a_device_is_that_of_the_processor(processor, device):
@@ -111,20 +98,9 @@ def test_two_dimensions_on_two_ranks_and_the_trace_of_their_device(tmp_path):
         assert (transposes["bytes"] > 0).all() and set(transposes["step"]) >= set(range(1, STEPS + 1))
 
 
-@pytest.mark.parametrize(("first", "second"), [((DEVICE, 0), ("none", 2)), (("none", 2), (DEVICE, 3))])
-def test_a_run_that_is_stopped_on_one_continues_on_the_other(first, second, processor, tmp_path):
-    (place, ranks), (other, others) = first, second
-    slow = ("--write", "blocking", "--pace", "latency=4ms")
-    job = start(tmp_path, "--device", place, *slow, ranks=ranks)
-    job.wait_for(lambda: steps_done(tmp_path / "run") > 5, "step")
-    job.send(signal.SIGTERM, rank=0)
-    ended = job.wait()
-    assert ended.status == 4, ended
-    assert 0 < jobs.account(tmp_path / "run")["steps"] < STEPS
-    ended = run(tmp_path, "--device", other, "--resume", ranks=others)
-    assert ended.status == 0, ended
-    reported = jobs.account(tmp_path / "run")
-    assert reported["steps"] == STEPS and reported["resumed_from"] > 0
+@pytest.mark.parametrize("stop", STOPS)
+def test_a_run_that_is_stopped_on_one_continues_on_the_other(stop, processor, tmp_path):
+    stop_and_resume(start, tmp_path, stop, STEPS, latency="4ms")
     assert_near(values(tmp_path / "run"), values(processor))
 
 
