@@ -65,10 +65,14 @@ def test_every_adapter_keeps_order_sizes_and_contents():
 
 
 def program_with(mpi: str) -> Path:
+    """Of the build that is tested, which must be there; a build with another MPI beside it need not be."""
+    tested = native_program(PROGRAM)
+    if json.loads(tested.with_name("tailrace-launch.json").read_text())["implementation"] == mpi:
+        return tested
     try:
         return programs_of(mpi)
     except CommandError as error:
-        pytest.skip(str(error))
+        pytest.skip(f"only one build is there: {error}")
 
 
 @needs(PROGRAM)
