@@ -20,7 +20,7 @@ from tailrace.doctor import devices_here
 from tailrace.kwave_file import write_file
 from tailrace_bench.seismic_model import Case, write_case, write_model
 from tailrace_bench.stepping import working_directory
-from tailrace_bench.ultrasound import read_number
+from tailrace_bench.ultrasound import Grid, grid_text, read_number
 
 SEISMIC, ULTRASOUND = "tailrace-seismic", "tailrace-ultrasound"
 WARM_UP, CHECKED_STEPS = 5, 10
@@ -39,7 +39,8 @@ every = {SNAPSHOT_EVERY}
 class Request:
     device: str
     seismic_grids: tuple[int, ...]
-    ultrasound_grids: tuple[int, ...]
+    """Points per axis."""
+    ultrasound_grids: tuple[Grid, ...]
     pairs: int
     steps: int
     reference: Path | None = None
@@ -53,7 +54,7 @@ class Work:
 
     name: str
     program: str
-    size: int
+    grid: Grid
     words: Callable[[int], list[str]]
     output: str
     """The dataset that is compared with the processor's."""
@@ -75,10 +76,11 @@ def measure(request: Request) -> dict[str, Any]:
     if request.reference is not None and not request.reference.is_file():
         raise CommandError(f"--reference {request.reference}: there is no such program.")
     watch, runner, rows = Watch(), Runner(), []
-    for make, grids in ((seismic_works, request.seismic_grids), (ultrasound_works, request.ultrasound_grids)):
-        for size in grids:
+    cubes = tuple((size, size, size) for size in request.seismic_grids)
+    for make, grids in ((seismic_works, cubes), (ultrasound_works, request.ultrasound_grids)):
+        for grid in grids:
             with working_directory(request.directory) as directory:
-                works = list(make(directory, size, WARM_UP + request.steps))
+                works = list(make(directory, grid, WARM_UP + request.steps))
                 measure_works(works, request, directory, runner)
                 rows += [make_row(work, works[0]) for work in works]
     settings = asdict(request) | {"reference": str(request.reference or ""), "directory": ""}
@@ -86,8 +88,9 @@ def measure(request: Request) -> dict[str, Any]:
     return make_document("gpu", settings, watch, runner.commands) | {"devices": devices, "rows": rows}
 
 
-def seismic_works(directory: Path, size: int, steps: int) -> Iterator[Work]:
+def seismic_works(directory: Path, grid: Grid, steps: int) -> Iterator[Work]:
     """Tilted media: a property per point, the same with snapshots, and the same everywhere."""
+    size = grid[0]
     write_model(directory, size)
     for name, properties, more in (
         ("tti, ten arrays", "arrays", ""),
@@ -98,7 +101,7 @@ def seismic_works(directory: Path, size: int, steps: int) -> Iterator[Work]:
         path = directory / f"{len(name)}.toml"
         path.write_text(text.replace(f"at = [{steps}]", "every = 1" if not more else "at = [1]") + more)
         compared = "snapshots/values" if more else "end/values"
-        yield Work(name, SEISMIC, size, seismic_words(path, bool(more)), compared)
+        yield Work(name, SEISMIC, grid, seismic_words(path, bool(more)), compared)
 
 
 def seismic_words(path: Path, snapshots: bool) -> Callable[[int], list[str]]:
@@ -111,11 +114,10 @@ def seismic_words(path: Path, snapshots: bool) -> Callable[[int], list[str]]:
     return words
 
 
-def ultrasound_works(directory: Path, size: int, steps: int) -> Iterator[Work]:
+def ultrasound_works(directory: Path, grid: Grid, steps: int) -> Iterator[Work]:
     """An absorbing, non-linear medium: nothing recorded but the last step; with a source that still acts;
     and with a tenth of the points recorded in every step.
     """
-    grid = (size, size, size)
     for name, acting, start, recorded in (
         ("14 transforms", WARM_UP, None, ("--p_raw",)),
         ("one source signal", steps, None, ("--p_raw",)),
@@ -125,10 +127,10 @@ def ultrasound_works(directory: Path, size: int, steps: int) -> Iterator[Work]:
         path = directory / f"{acting}.h5"
         if not path.exists():
             write_ultrasound(path, grid, steps, acting)
-        yield Work(name, ULTRASOUND, size, ultrasound_words(path, start, recorded), "p")
+        yield Work(name, ULTRASOUND, grid, ultrasound_words(path, start, recorded), "p")
 
 
-def write_ultrasound(path: Path, grid: tuple[int, int, int], steps: int, acting: int) -> None:
+def write_ultrasound(path: Path, grid: Grid, steps: int, acting: int) -> None:
     case = kwave_input.Case(grid, "one", steps)
     index = np.arange(1, np.prod(grid) + 1, SAMPLED_SHARE, dtype=np.uint64).reshape(1, 1, -1)
     values = kwave_input.settings(case) | kwave_input.medium(case)
@@ -150,7 +152,7 @@ def measure_works(works: list[Work], request: Request, directory: Path, runner: 
     for work in works:
         work.difference = difference(work, request.device, directory, runner)
     for repetition in range(request.pairs):
-        say(f"{works[0].program}, {works[0].size}^3: repetition {repetition + 1} of {request.pairs}")
+        say(f"{works[0].program}, {grid_text(works[0].grid)}: repetition {repetition + 1} of {request.pairs}")
         for work in works:
             run(work, WARM_UP + request.steps, request.device, directory, runner)
             work.seconds.append(step_seconds(directory / "run", WARM_UP))
@@ -200,19 +202,21 @@ def difference(work: Work, device: str, directory: Path, runner: Runner) -> floa
     known, values = found
     off = float(np.abs(values - known).max() / np.abs(known).max())
     if not np.isfinite(values).all() or not off <= ACCURACY:
-        text = f"{work.name}, {work.size}^3: the device is off by {off:.3g} of the processor's largest value"
+        where = f"{work.name}, {grid_text(work.grid)}"
+        text = f"{where}: the device is off by {off:.3g} of the processor's largest value"
         raise CommandError(text, EXIT_RUN_FAILED)
     return off
 
 
 def make_row(work: Work, first: Work) -> dict[str, Any]:
     """Times of a step; and ratios, within a repetition, to the first work of the grid and the reference."""
+    points = int(np.prod(work.grid))
     row = {
         "program": work.program,
         "work": work.name,
-        "grid": work.size,
+        "grid": list(work.grid),
         "step_s": spread(work.seconds).as_dict(),
-        "samples_s": spread([work.size**3 / seconds for seconds in work.seconds]).as_dict(),
+        "samples_s": spread([points / seconds for seconds in work.seconds]).as_dict(),
         "over_first": ratios(work.seconds, first.seconds).as_dict(),
         "difference": work.difference,
     }

@@ -8,7 +8,8 @@ import typer
 
 from tailrace.commands.bench import Directory, JsonFile, publish
 
-SEISMIC_GRIDS, ULTRASOUND_GRIDS = (248, 504), (128, 256)
+SEISMIC_GRIDS = (97, 248, 504)
+ULTRASOUND_GRIDS = ("64", "120", "127", "128", "256", "480x384", "1024x1024")
 
 
 def gpu(
@@ -16,10 +17,11 @@ def gpu(
         str, typer.Option(metavar="DEVICE", help="Which one, by its number; emulated measures nothing.")
     ] = "0",
     seismic_grid: Annotated[
-        list[int] | None, typer.Option(metavar="N", min=16, help="Points per axis (default: 248, 504).")
+        list[int] | None, typer.Option(metavar="N", min=16, help="Points per axis (default: 97, 248, 504).")
     ] = None,
     ultrasound_grid: Annotated[
-        list[int] | None, typer.Option(metavar="N", min=16, help="Points per axis (default: 128, 256).")
+        list[str] | None,
+        typer.Option(metavar="GRID", help=f"N, NXxNY or NXxNYxNZ (default: {', '.join(ULTRASOUND_GRIDS)})."),
     ] = None,
     steps: Annotated[int, typer.Option(metavar="N", min=5, help="Timed steps.")] = 100,
     pairs: Annotated[int, typer.Option(metavar="N", min=1, help="Interleaved repetitions.")] = 7,
@@ -31,11 +33,12 @@ def gpu(
 ) -> None:
     """Steps of both wave simulations on a device, and what sources and samples add to them."""
     from tailrace_bench import gpu as benchmark
+    from tailrace_bench.ultrasound import parse_grid
 
     request = benchmark.Request(
         device,
         tuple(seismic_grid or SEISMIC_GRIDS),
-        tuple(ultrasound_grid or ULTRASOUND_GRIDS),
+        tuple(parse_grid(text) for text in ultrasound_grid or ULTRASOUND_GRIDS),
         pairs,
         steps,
         reference,
@@ -48,6 +51,7 @@ def print_document(document: dict[str, Any], console: Any) -> None:
     from tailrace.bench.document import coverage_text, make_table, with_interval
     from tailrace.bench.host import watch_text
     from tailrace.bench.stats import from_dict
+    from tailrace_bench.ultrasound import grid_text
 
     table = make_table(
         "Steps on a device", "work", "grid", "ms", "Gsamples/s", "over the first", "reference over ours"
@@ -56,7 +60,7 @@ def print_document(document: dict[str, Any], console: Any) -> None:
         peer = row.get("reference_over_ours")
         table.add_row(
             f"{row['program'].removeprefix('tailrace-')}: {row['work']}",
-            f"{row['grid']}^3",
+            grid_text(row["grid"]),
             with_interval(from_dict(row["step_s"]), 1e3, 3),
             with_interval(from_dict(row["samples_s"]), 1e-9, 2),
             with_interval(from_dict(row["over_first"]), 1, 3),
