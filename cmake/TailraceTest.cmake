@@ -8,6 +8,10 @@ if(TAILRACE_MPI STREQUAL "openmpi")
   list(APPEND TAILRACE_MPIEXEC --oversubscribe --bind-to none)
   # All ranks are on this machine: to look for networks would take most of the time of each start.
   set(TAILRACE_MPI_ENVIRONMENT OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_pml=ob1)
+elseif(TAILRACE_MPI STREQUAL "mpich" AND NOT TAILRACE_SANITIZE)
+  add_library(tailrace_yield MODULE ${CMAKE_SOURCE_DIR}/tests/support/yield_in_ucx.c)
+  set_target_properties(tailrace_yield PROPERTIES LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
+  set(TAILRACE_MPI_ENVIRONMENT LD_PRELOAD=${CMAKE_BINARY_DIR}/tests/libtailrace_yield.so)
 endif()
 list(APPEND TAILRACE_MPIEXEC ${MPIEXEC_NUMPROC_FLAG})
 
@@ -67,6 +71,9 @@ endfunction()
 # OpenMP threads of each rank. What has the label mpi depends on the MPI, and .ci/run repeats it with another one; it is
 # built by the target mpi-tests.
 add_custom_target(mpi-tests)
+if(TARGET tailrace_yield)
+  add_dependencies(mpi-tests tailrace_yield)
+endif()
 function(tailrace_add_mpi_test)
   cmake_parse_arguments(ARG "" "NAME;LABEL;THREADS;TIMEOUT" "SOURCES;LIBRARIES" ${ARGN})
   tailrace_default(ARG_LABEL mpi ARG_THREADS 1 ARG_TIMEOUT 300)
