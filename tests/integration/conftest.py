@@ -38,10 +38,11 @@ def pytest_terminal_summary(terminalreporter) -> None:
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     # The longest first: none is left over for one worker at the end.
     items.sort(key=lambda item: not item.nodeid.startswith("tests/integration/test_docs.py"))
+    programs = ("ultrasound", "rehearse", "seismic", "molecules")
+    needed = needs(*(f"tailrace-{name}" for name in programs))
     for item in items:
         if Path(item.fspath).parent == Path(__file__).parent:
-            programs = ("ultrasound", "rehearse", "seismic", "molecules")
-            item.add_marker(needs(*(f"tailrace-{name}" for name in programs)))
+            item.add_marker(needed)
 
 
 @pytest.hookimpl(wrapper=True)
