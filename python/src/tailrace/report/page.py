@@ -25,7 +25,6 @@ from tailrace.report.performance import performance_numbers, performance_section
 from tailrace.report.plan_section import plan_section
 from tailrace.report.program_section import is_program, program_command, program_numbers, program_section
 from tailrace.report.program_text import source_texts
-from tailrace.report.result import result_section
 from tailrace.report.segments_section import segments_section
 from tailrace.report.simulations import page_of
 from tailrace.report.toml_text import toml_text
@@ -63,6 +62,8 @@ def render(run: Run) -> str:
         return run_page(
             run, sections, program_numbers(run), fragment_advice(run) or None, program_command(run)
         )
+    from tailrace.report.result import result_section  # not above: a program's report need not wait for xarray
+
     result, result_numbers = result_section(run)
     numbers = result_numbers + performance_numbers(run) + _progress_number(run)
     sections = [
