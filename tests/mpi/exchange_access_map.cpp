@@ -202,14 +202,16 @@ ErrorInfo error_of(const Action& action) {
 }  // namespace
 
 MPI_CASE("all patterns are gathered and scattered by every transport, in every order", ranks{1, 2, 3, 4, 7}) {
-  // Every transport meets every pattern on each number of ranks; distributions and orders take turns.
+  // Every transport meets every pattern on odd or on even numbers of ranks; distributions and orders take
+  // turns.
   auto turn = static_cast<std::size_t>(comm.size());
   for (const Transport& transport : usable_transports())
     for (const Pattern& pattern : patterns()) {
+      const auto mine = turn++;
+      if (mine % 2 == 1) continue;
       const auto all = distributions(pattern.size, comm.size());
-      check_pattern(comm, transport, pattern, all[turn % all.size()],
-                    orders[turn / all.size() % orders.size()]);
-      ++turn;
+      check_pattern(comm, transport, pattern, all[mine % all.size()],
+                    orders[mine / all.size() % orders.size()]);
     }
 }
 
