@@ -74,3 +74,11 @@ def test_four_times_the_program_is_four_times_the_work(tmp_path, text):
     calls(1)  # the grammar is read
     few, base = calls(100), calls(5)
     assert calls(400) - base < 5 * (few - base)
+
+
+@pytest.mark.parametrize("blanks", ["\n", " ", "\t// no more\n"], ids=["lines", "spaces", "comments"])
+def test_what_has_no_tokens_costs_nothing(tmp_path, blanks):
+    """Once each blank at the end was looked at from all those in front of it, which took hours."""
+    path = tmp_path / "p.fa"
+    path.write_text(HEAD + "sub main() { df x; one(x); use(x); }\n" + 100_000 * blanks)
+    assert check_program(path)[1].errors == []

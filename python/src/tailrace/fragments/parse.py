@@ -20,9 +20,29 @@ NOT_EXPANDED = "\x02"
 ITEM_WORDS = ("SUB", "CPP", "IMPORT")
 
 
+# Words of the language that begin nothing in it, and are no names either.
+RESERVED = ("in", "else", "SIZE")
+
+
+class Kinds(dict[str, tuple[str, str]]):
+    """The kind of each token by its text, and this text, one object for all tokens that have it."""
+
+    def __init__(self, classes: re.Pattern[str], fixed: dict[str, str]) -> None:
+        super().__init__({word: (kind, word) for word, kind in fixed.items()})
+        self.update({word: ("STRAY", word) for word in RESERVED})
+        self.classes = classes
+
+    def __missing__(self, word: str) -> tuple[str, str]:
+        found = self.classes.fullmatch(word)
+        self[word] = (found.lastgroup if found else "STRAY", word)
+        return self[word]
+
+
 @cache
-def scanner() -> tuple[re.Pattern[str], dict[str, str]]:
-    """A pattern with a group for each class of tokens, and the kinds of those that are always the same."""
+def scanner() -> tuple[re.Pattern[str], re.Pattern[str], dict[str, str]]:
+    """A pattern for the next token, one with a group for each class of them, and the kinds of those that are
+    always the same.
+    """
     fixed, classes = {}, []
     for terminal in lark_of_grammar().terminals:
         if terminal.pattern.type == "str":
@@ -31,25 +51,20 @@ def scanner() -> tuple[re.Pattern[str], dict[str, str]]:
             classes.append((-terminal.priority, -terminal.pattern.max_width, terminal.name, terminal))
     marks = sorted((mark for mark in fixed if not mark.isidentifier()), key=len, reverse=True)
     several = "|".join(re.escape(mark) for mark in marks if len(mark) > 1)
-    single = "".join(re.escape(mark) for mark in marks if len(mark) == 1)
-    groups = [f"(?P<{name}>{kind.pattern.to_regexp()})" for *_, name, kind in sorted(classes)]
-    pattern = "|".join([f"(?P<SEVERAL>{several})", *groups, f"(?P<SINGLE>[{single}])", r"(?P<STRAY>\S)"])
-    return re.compile(rf"\s*(?:{pattern})"), fixed
-
-
-# Words of the language that begin nothing in it, and are no names either.
-RESERVED = ("in", "else", "SIZE")
+    named = [(name, kind.pattern.to_regexp()) for *_, name, kind in sorted(classes)]
+    token = "|".join([several, *(one for _, one in named), r"\S"])
+    groups = "|".join(f"(?P<{name}>{one})" for name, one in named)
+    return re.compile(rf"\s*({token})"), re.compile(groups), fixed
 
 
 def tokens(text: str) -> list[Token]:
     """All tokens of a text; characters that begin none are of the kind STRAY."""
-    pattern, fixed = scanner()
-    found = []
-    for match in pattern.finditer(text):
-        group = match.lastgroup
-        word = match[group]
-        kind = "STRAY" if word in RESERVED else fixed.get(word, group)
-        found.append(Token(kind, word, match.start(group)))
+    pattern, classes, fixed = scanner()
+    kinds, new, found = Kinds(classes, fixed), tuple.__new__, []
+    # Blanks at the end begin no token, which the pattern would find out from each of them.
+    for match in pattern.finditer(text.rstrip()):
+        kind, word = kinds[match[1]]
+        found.append(new(Token, (kind, word, match.start(1))))
     return found
 
 
