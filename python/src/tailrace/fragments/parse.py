@@ -6,7 +6,7 @@ In: `Expanded`; out: `Program`.
 
 import re
 from collections.abc import Iterator
-from functools import cache, cached_property
+from functools import cache
 from itertools import pairwise
 
 from tailrace.fragments import tree
@@ -80,6 +80,9 @@ class Parser:
         self.expanded, self.problems = expanded, problems
         self.tokens = tokens(expanded.text)
         self.doubtful: set[str] = set()
+        self.gave_up_items = False
+        # Behind the last error: what is in front of that is looked at no more.
+        self.behind = 0
         self.machine = Machine()
 
     def run(self) -> tree.Program:
@@ -110,25 +113,22 @@ class Parser:
             self.replace_item(token.at)
             return index
         item = self.replace(token.at)
-        behind = self.skip(index, item)
-        first = next((i for i in range(index - 1, -1, -1) if self.tokens[i].text in ("{", "}", ";")), -1)
-        self.doubt(first + 1, behind)
-        return behind
-
-    def doubt(self, first: int, behind: int) -> None:
-        self.doubtful |= {one.text for one in self.tokens[first:behind] if one.kind == "ID"}
+        before = range(index - 1, self.behind - 1, -1)
+        ends = (i for i in before if self.tokens[i].text in ("{", "}", ";"))
+        first = next(ends, self.behind - 1) + 1
+        self.behind = self.skip(index, item)
+        self.doubtful |= {one.text for one in self.tokens[first : self.behind] if one.kind == "ID"}
+        return self.behind
 
     def replace_item(self, at: int) -> None:
         """Gives up the item that is open; any subroutine may have been in it."""
         states, table = self.machine.states, self.machine.table
         self.machine.keep(int(len(states) > 1 and "SUB" in table[states[1]]))
         self.replace(at)
-        self.doubtful |= self.declared
-
-    @cached_property
-    def declared(self) -> set[str]:
-        """The names of all subroutines and imports."""
-        return {name.text for word, name in pairwise(self.tokens) if word.kind in ("SUB", "AS", "IMPORT")}
+        if not self.gave_up_items:
+            words = ("SUB", "AS", "IMPORT")
+            self.doubtful |= {name.text for word, name in pairwise(self.tokens) if word.kind in words}
+            self.gave_up_items = True
 
     def replace(self, at: int) -> bool:
         """Leaves states until one can take ERROR, and gives it that. Is it an item?"""
@@ -157,10 +157,20 @@ class Parser:
 
     def behind_rules(self, position: int) -> int:
         """Recommendations that follow a block that was skipped are skipped, too."""
-        following = [token.text for token in self.tokens[position : position + 2]]
-        if following == ["@", "{"]:
-            return self.skip(position, False)
-        return position + (following[:1] == [";"])
+        text = [token.text for token in self.tokens[position : position + 2]]
+        while text == ["@", "{"]:
+            position = self.behind_braces(position + 1)
+            text = [token.text for token in self.tokens[position : position + 2]]
+        return position + (text[:1] == [";"])
+
+    def behind_braces(self, opening: int) -> int:
+        """Behind the brace that closes the one at a position."""
+        depth = 0
+        for position in range(opening, len(self.tokens)):
+            depth += {"{": 1, "}": -1}.get(self.tokens[position].text, 0)
+            if depth == 0:
+                return position + 1
+        return len(self.tokens)
 
     def report(self, token: Token) -> None:
         if token.text == NOT_EXPANDED:
