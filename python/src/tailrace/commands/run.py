@@ -160,7 +160,7 @@ def start_case(values: dict[str, Any], given: dict[str, str]) -> int:
         case = values["case"]
         raise CommandError(
             f"{given[name]}: not for {case}: only a program of the fragment language has it. "
-            "Fix: leave it out; a program (.fa) stands in front of its arguments"
+            "Fix: leave it out; a program (.fa) comes before its arguments"
         )
     request = RunRequest(
         **{name: values[name] for name in FIELDS},
