@@ -134,10 +134,15 @@ def test_debug_information_has_places():
     assert compiled(debug=True) == [*BODIES[:2], "program", "show"]
 
 
-def test_the_header_of_all_is_compiled_once_and_not_trusted_when_damaged(monkeypatch):
-    monkeypatch.setenv("XDG_CACHE_HOME", "own")  # as other tests use the common one
+@pytest.fixture
+def own_header(place):
+    """No header that other tests use, too."""
+    Path("cache/tailrace/fragments/objects/headers").unlink()
+
+
+def test_the_header_of_all_is_compiled_once_and_not_trusted_when_damaged(own_header):
     compiled()
-    (header,) = Path("own").rglob("*.gch")
+    (header,) = Path("cache").rglob("*.gch")
     made = header.stat().st_mtime_ns
     Path("own.h").write_text("#include <ucenv.h>\n#define TWO 3\n")
     compiled()
@@ -177,7 +182,7 @@ def test_two_at_once_do_not_disturb_each_other():
     assert compiled() == []
 
 
-def test_what_was_used_longest_ago_goes_when_there_is_too_much(monkeypatch):
+def test_what_was_used_longest_ago_goes_when_there_is_too_much(own_header, monkeypatch):
     compiled()
     objects = kept_objects()
     for age, path in enumerate(objects):
