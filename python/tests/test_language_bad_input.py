@@ -145,7 +145,7 @@ def test_ten_thousand_brackets():
 
 def test_a_full_disk(place):
     """A disk of 64 KiB for the cache, where the system lets us make one; nothing of an object stays."""
-    Path("cache").mkdir()
+    Path("cache").mkdir(exist_ok=True)
     mounted = subprocess.run(
         ["mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", "cache"], capture_output=True, check=False
     )
