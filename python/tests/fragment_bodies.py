@@ -52,12 +52,12 @@ BODY c_show_value(int t, const InputDF &v) {
 """
 
 
-def compiled_bodies(place: Path, source: str, program: str) -> Path:
+def compiled_bodies(place: Path, cache: str, source: str, program: str) -> Path:
     """A shared object with bodies in C++, of a program that imports them."""
     (place / "bodies.cpp").write_text(source)
     (place / "bodies.fa").write_text(program)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("XDG_CACHE_HOME", str(place / "cache"))
+        patch.setenv("XDG_CACHE_HOME", cache)
         patch.setenv("CXX_FLAGS", "-O0")
         problems = compile_source(Source(place / "bodies.fa"), place / "bodies.so")
     assert problems.errors == [], problems.as_text()

@@ -117,10 +117,13 @@ class Programs:
         self.numbers = 0
 
     def program(self) -> str:
+        """Most are short, so that more of their text is changed by a few changes."""
         one = self.random
-        subs = "".join(f"sub s{n}(name x, int n) {self.block(2)}\n" for n in range(one.randint(0, 2)))
-        self.subs = subs.count("sub s")
-        return HEAD + subs + f"sub main(int n) {{ df x, y; {self.statements(3)} }} {self.rules()}\n"
+        depth, most = one.choice([(3, 2), (1, 1), (0, 0), (0, 0)])
+        subs = "".join(
+            f"sub s{n}(name x, int n) {self.block(depth - 1)}\n" for n in range(one.randint(0, most))
+        )
+        return HEAD + subs + f"sub main(int n) {{ df x, y; {self.statements(depth)} }} {self.rules()}\n"
 
     def block(self, depth: int) -> str:
         return f"{{ df y; {self.statements(depth)} }}"

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 import command
+from fragment_cache import own_cache
 
 PROGRAM = (
     "import c_one(name r) as one;\nC++ sub show(int a) ${{ BODY $}}\nsub main() { df x; one(x); show(x); }\n"
@@ -18,8 +19,8 @@ PRINTS = 'printf("%d\\n", a);'
 
 
 @pytest.fixture(autouse=True)
-def place(tmp_path, monkeypatch) -> Path:
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+def place(tmp_path, tmp_path_factory, monkeypatch) -> Path:
+    own_cache(tmp_path_factory, monkeypatch, tmp_path / "cache")
     monkeypatch.setenv("CXX_FLAGS", "-O0")
     monkeypatch.chdir(tmp_path)
     write(PRINTS)
@@ -144,7 +145,7 @@ def test_ten_thousand_brackets():
 
 def test_a_full_disk(place):
     """A disk of 64 KiB for the cache, where the system lets us make one; nothing of an object stays."""
-    Path("cache").mkdir()
+    Path("cache").mkdir(exist_ok=True)
     mounted = subprocess.run(
         ["mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", "cache"], capture_output=True, check=False
     )

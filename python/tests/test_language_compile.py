@@ -11,6 +11,7 @@ import pytest
 
 import command
 from fragment_bodies import compiled_bodies
+from fragment_cache import common_cache, own_cache
 from fragment_evaluator import Evaluator, bodies_of
 from native import needs
 from tailrace.fragments.build import Builder
@@ -29,8 +30,8 @@ POWERS = PAGE.read_text().split("```fragments\n")[1].split("```")[0]
 
 
 @pytest.fixture(autouse=True)
-def own_cache(tmp_path, monkeypatch):
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+def place(tmp_path, tmp_path_factory, monkeypatch):
+    own_cache(tmp_path_factory, monkeypatch, tmp_path / "cache")
     monkeypatch.setenv("CXX_FLAGS", "-O0")
     monkeypatch.chdir(tmp_path)
 
@@ -106,7 +107,12 @@ def printing(tmp_path_factory) -> Path:
         'extern "C" void c_set(const InputDF &v, OutputDF &r) { r = v; }\n'
         'extern "C" void c_show(const InputDF &v) { puts(v.to_string().c_str()); }\n'
     )
-    return compiled_bodies(place, source, f"{PRINTING}sub main() {{ df x; set(1, x); show(x); }}\n")
+    return compiled_bodies(
+        place,
+        common_cache(tmp_path_factory),
+        source,
+        f"{PRINTING}sub main() {{ df x; set(1, x); show(x); }}\n",
+    )
 
 
 PRINTING = "import c_set(value, name) as set;\nimport c_show(value) as show;\n"

@@ -42,6 +42,11 @@ PROGRAMS = {
     "unknown subroutines": in_main("unknown{k}(x); one(x);"),
     "errors of syntax": in_main("use(x; one();"),
     "broken items": lambda n: HEAD + "".join(f"sub broken{k}(name x) {{ one(x \n" for k in range(n)),
+    "words that begin items": lambda n: HEAD + n * "sub ",
+    "items that end too early": lambda n: HEAD + "".join(f"sub broken{k}( " for k in range(n)),
+    "recommendations behind what is broken": lambda n: (
+        HEAD + MAIN.format("one(1 1) { } " + n * "@ { } " + "; one(x); use(x);")
+    ),
     "names in one block": lambda n: (
         HEAD
         + f"sub main() {{ df {', '.join(f'x{k}' for k in range(n))};"
@@ -74,3 +79,17 @@ def test_four_times_the_program_is_four_times_the_work(tmp_path, text):
     calls(1)  # the grammar is read
     few, base = calls(100), calls(5)
     assert calls(400) - base < 5 * (few - base)
+
+
+def test_chains_of_what_is_skipped_are_not_followed_by_calls(tmp_path):
+    path = tmp_path / "p.fa"
+    path.write_text(PROGRAMS["recommendations behind what is broken"](20_000))
+    assert [str(one.place) for one in check_program(path)[1].errors] == [f"{path}:4:31"]
+
+
+@pytest.mark.parametrize("blanks", ["\n", " ", "\t// no more\n"], ids=["lines", "spaces", "comments"])
+def test_what_has_no_tokens_costs_nothing(tmp_path, blanks):
+    """Once each blank at the end was looked at from all those in front of it, which took hours."""
+    path = tmp_path / "p.fa"
+    path.write_text(HEAD + "sub main() { df x; one(x); use(x); }\n" + 100_000 * blanks)
+    assert check_program(path)[1].errors == []

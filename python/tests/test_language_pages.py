@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 import command
+from fragment_cache import common_cache
 from native import needs
 from tailrace.fragments.check import check_program
 from tailrace.programs import find_program
@@ -43,9 +44,9 @@ def test_examples_are_accepted(tmp_path, number):
 
 @needs("tailrace-fragments")
 @pytest.mark.parametrize("number", range(len(EXAMPLES)))
-def test_examples_print_what_they_say(tmp_path, number, monkeypatch):
+def test_examples_print_what_they_say(tmp_path, tmp_path_factory, number, monkeypatch):
     monkeypatch.setenv("CXX_FLAGS", "-O0")
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setenv("XDG_CACHE_HOME", common_cache(tmp_path_factory))
     (tmp_path / "p.fa").write_text(EXAMPLES[number])
     if "import " in EXAMPLES[number]:
         (tmp_path / "bodies.cpp").write_text(BODIES)

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from fragment_bodies import IMPORTS, SOURCE, compiled_bodies
+from fragment_cache import common_cache
 from fragment_generator import Program
 from native import needs
 from tailrace.fragments.check import check_program
@@ -27,7 +28,8 @@ LIMIT_S = 120
 def bodies(tmp_path_factory) -> Path:
     """A shared object with all bodies."""
     place = tmp_path_factory.mktemp("bodies")
-    return compiled_bodies(place, SOURCE, IMPORTS + "sub main() { df x; set_int(1, x); show_int(1, x); }\n")
+    program = IMPORTS + "sub main() { df x; set_int(1, x); show_int(1, x); }\n"
+    return compiled_bodies(place, common_cache(tmp_path_factory), SOURCE, program)
 
 
 def run(programs: list[Program], ranks: int, bodies: Path, place: Path) -> tuple[int, str, str]:

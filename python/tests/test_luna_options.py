@@ -7,15 +7,16 @@ from pathlib import Path
 import pytest
 
 import command
+from fragment_cache import common_cache
 from tailrace.luna_options import DEFAULT_WORKERS, FLAGS, HELP, VALUES, parse_words
 
 BODIES = "C++ sub say(string s) ${{ puts(s); $}}\nimport c_none(int) as none;\n"
 
 
 @pytest.fixture(autouse=True)
-def place(tmp_path, monkeypatch):
+def place(tmp_path, tmp_path_factory, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setenv("XDG_CACHE_HOME", common_cache(tmp_path_factory))
     monkeypatch.delenv("LUNA_NO_CLEANUP", raising=False)
 
 

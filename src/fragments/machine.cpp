@@ -32,6 +32,12 @@ const char* type_word(ParameterType type) {
   return type == ParameterType::integer ? "int" : type == ParameterType::real ? "real" : "string";
 }
 
+/// What a word for a parameter of main may be.
+const char* fix_of(ParameterType type) {
+  return type == ParameterType::integer ? "a whole number from -2147483648 to 2147483647"
+                                        : "a number such as 1.5 or 1e-3";
+}
+
 std::vector<Slot> parse_words(const Subroutine& main, const std::vector<std::string>& words) {
   if (words.size() != main.parameters.size()) {
     std::vector<std::string> wanted;
@@ -48,8 +54,8 @@ std::vector<Slot> parse_words(const Subroutine& main, const std::vector<std::str
   for (std::size_t i = 0; i < words.size(); ++i) {
     const auto value = parse_word(words[i], main.parameters[i].type);
     if (!value)
-      problems.add(fmt::format("{}: '{}' is no {}", main.parameters[i].id, words[i],
-                               type_word(main.parameters[i].type)));
+      problems.add(fmt::format("{}: '{}' is no {}. Fix: {}", main.parameters[i].id, words[i],
+                               type_word(main.parameters[i].type), fix_of(main.parameters[i].type)));
     slots.emplace_back(value.value_or(Value()));
   }
   problems.throw_if_any(ErrorKind::usage);

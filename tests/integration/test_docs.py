@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from fragment_cache import common_cache
+
 ROOT = Path(__file__).resolve().parents[2]
 DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 # The suite cannot run itself.
@@ -59,8 +61,9 @@ def shortened(text: str) -> str:
 
 
 @pytest.fixture
-def checkout(tmp_path) -> Path:
+def checkout(tmp_path, tmp_path_factory, monkeypatch) -> Path:
     """A directory that looks like the root of a checkout but takes the results."""
+    monkeypatch.setenv("XDG_CACHE_HOME", common_cache(tmp_path_factory))
     for name in ("tailrace", "build"):
         (tmp_path / name).symlink_to(ROOT / name)
     (tmp_path / "examples").mkdir()

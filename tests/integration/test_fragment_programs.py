@@ -13,6 +13,7 @@ import pytest
 
 import command
 import jobs
+from fragment_cache import common_cache
 from native import cannot, needs
 from tailrace.programs import find_program
 
@@ -48,18 +49,18 @@ def flags_of_the_programs() -> str:
     return "-march=native" if native and native[1] == "ON" else ""
 
 
-def compiled(folder: Path, name: str, flags: str = "-O0") -> Path:
+def compiled(folder: Path, cache: str, name: str, flags: str = "-O0") -> Path:
     target = folder / f"{name}.so"
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("XDG_CACHE_HOME", str(folder / "cache"))
+        patch.setenv("XDG_CACHE_HOME", cache)
         patch.setenv("CXX_FLAGS", flags)
         answer = command.tailrace("compile", EXAMPLES / f"{name}.fa", "-D", "VALUES", "-o", target)
     assert (answer.status, answer.err) == (0, ""), answer
     return target
 
 
-def run_all(folder: Path) -> dict[tuple[str, int], jobs.Ended]:
-    files = {name: compiled(folder, name) for name in ARGUMENTS}
+def run_all(cache: str, folder: Path) -> dict[tuple[str, int], jobs.Ended]:
+    files = {name: compiled(folder, cache, name) for name in ARGUMENTS}
 
     def run(name: str, ranks: int) -> jobs.Ended:
         return jobs.Job([files[name], *ARGUMENTS[name]], ranks, [str(NATIVE)]).wait()
@@ -69,8 +70,8 @@ def run_all(folder: Path) -> dict[tuple[str, int], jobs.Ended]:
 
 
 @pytest.fixture(scope="module")
-def ended(once) -> dict[tuple[str, int], jobs.Ended]:
-    return once("all examples of fragments", run_all)
+def ended(once, tmp_path_factory) -> dict[tuple[str, int], jobs.Ended]:
+    return once("all examples of fragments", partial(run_all, common_cache(tmp_path_factory)))
 
 
 @pytest.fixture(params=RANKS, ids=lambda ranks: f"{ranks}-ranks")
@@ -224,10 +225,11 @@ type = "float64"
 
 
 @pytest.mark.parametrize(("method", "words"), [("cg", [31, 8, 1e-9]), ("jacobi", [31, 8, 10, 0.5])])
-def test_poisson_has_the_bits_of_the_simulation(method, words, tmp_path):
+def test_poisson_has_the_bits_of_the_simulation(method, words, tmp_path, tmp_path_factory):
     if jobs.POISSON is None or jobs.POISSON.parent != NATIVE.parent:
         cannot("tailrace-poisson is not built")
-    program = compiled(tmp_path, f"poisson_{method}", f"-O3 {flags_of_the_programs()}")
+    cache, flags = common_cache(tmp_path_factory), f"-O3 {flags_of_the_programs()}"
+    program = compiled(tmp_path, cache, f"poisson_{method}", flags)
     ended = jobs.Job([program, *words], RANKS[-1], [str(NATIVE)]).wait()
     assert ended.status == 0, ended
     sweeps = int(re.search(r"(\d+) sweeps", ended.out)[1])
@@ -239,10 +241,10 @@ def test_poisson_has_the_bits_of_the_simulation(method, words, tmp_path):
     assert values(ended.out, "u").T.tobytes() == expected.tobytes()
 
 
-def test_the_command_of_a_newcomer(tmp_path):
+def test_the_command_of_a_newcomer(tmp_path, tmp_path_factory):
     words = ["run", EXAMPLES / "stencil2d.fa", "-n", 2, "--out", tmp_path / "out", 64, 100]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+        patch.setenv("XDG_CACHE_HOME", common_cache(tmp_path_factory))
         ended = jobs.tailrace(*words)
     start, u = heat(64, 100)
     share = u.sum() / start.sum()

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 import jobs
+from fragment_cache import common_cache
 from native import needs
 from tailrace.programs import find_program
 
@@ -160,12 +161,12 @@ POWERS = Path(__file__).resolve().parents[2] / "examples" / "fragments" / "power
 
 
 @pytest.mark.parametrize("ranks", RANKS)
-def test_a_source_is_compiled_by_rank_0(ranks, tmp_path, monkeypatch):
+def test_a_source_is_compiled_by_rank_0(ranks, tmp_path, tmp_path_factory, monkeypatch):
     commands = tmp_path / "tailrace"
     commands.write_text(f'#!/bin/sh\necho "$@" >> {tmp_path}/calls\nexec {" ".join(jobs.TAILRACE)} "$@"\n')
     commands.chmod(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setenv("XDG_CACHE_HOME", common_cache(tmp_path_factory))
     ended = jobs.Job([POWERS, 10], ranks, command=[str(find_program("tailrace-fragments"))]).wait()
     assert ended.status == 0, ended
     assert sorted(ended.out.splitlines()) == ["even 2", "even 32", "even 8", "first over 100: 128"]

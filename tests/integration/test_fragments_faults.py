@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 import jobs
+from fragment_cache import common_cache
 from native import needs
 from tailrace.programs import find_program
 
@@ -79,10 +80,10 @@ sub main(string what, int n, real x) {
 
 
 @pytest.fixture(scope="module")
-def program(once) -> Path:
+def program(once, tmp_path_factory) -> Path:
     def build(folder: Path) -> Path:
         with pytest.MonkeyPatch.context() as patch:
-            patch.setenv("XDG_CACHE_HOME", str(folder / "cache"))
+            patch.setenv("XDG_CACHE_HOME", common_cache(tmp_path_factory))
             source = folder / "wrong.fa"
             source.write_text(SOURCE.replace("INDICES", "".join(f"[{i}]" for i in range(1, 30))))
             ended = jobs.tailrace("compile", source, "-o", folder / "wrong.so")

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 import jobs
+from fragment_cache import common_cache
 from native import needs
 from tailrace.programs import find_program
 
@@ -65,7 +66,7 @@ sub main(int n) {
 def program(once, tmp_path_factory) -> Path:
     def build(folder: Path) -> Path:
         with pytest.MonkeyPatch.context() as patch:
-            patch.setenv("XDG_CACHE_HOME", str(folder / "cache"))
+            patch.setenv("XDG_CACHE_HOME", common_cache(tmp_path_factory))
             source = folder / "tree.fa"
             source.write_text(SOURCE)
             ended = jobs.tailrace("compile", source, "-o", folder / "tree.so")
@@ -233,8 +234,8 @@ def test_asked_for_one_and_the_time_limit(program, tmp_path):
 
 
 @pytest.fixture
-def source(program, tmp_path, monkeypatch) -> Path:
-    monkeypatch.setenv("XDG_CACHE_HOME", str(program.parent / "cache"))
+def source(tmp_path, tmp_path_factory, monkeypatch) -> Path:
+    monkeypatch.setenv("XDG_CACHE_HOME", common_cache(tmp_path_factory))
     path = tmp_path / "tree.fa"
     path.write_text(SOURCE)
     return path
@@ -264,8 +265,8 @@ def test_the_commands(source, program, tmp_path, monkeypatch):
     assert again.status == 2 and "the run has finished: there is nothing to resume" in again.err
 
 
-def test_a_signal_to_the_command(tmp_path, monkeypatch, program):
-    monkeypatch.setenv("XDG_CACHE_HOME", str(program.parent / "cache"))
+def test_a_signal_to_the_command(tmp_path, tmp_path_factory, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", common_cache(tmp_path_factory))
     source = tmp_path / "slow.fa"
     source.write_text(
         "C++ head ${{\n#include <unistd.h>\n$}}\n"

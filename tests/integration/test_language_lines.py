@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from fragment_cache import common_cache
 from language_lines import (
     BODIES,
     HEAD,
@@ -54,7 +55,7 @@ def place(tmp_path_factory):
     folder = tmp_path_factory.mktemp("lines")
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
-        patch.setenv("XDG_CACHE_HOME", str(folder / "cache"))
+        patch.setenv("XDG_CACHE_HOME", common_cache(tmp_path_factory))
         patch.setenv("CXX_FLAGS", "-O0")
         Path("bodies.cpp").write_text(BODIES)
         names = re.findall(r"import \w+\(.*?\) as (\w+);", HEAD)

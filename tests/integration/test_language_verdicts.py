@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 import jobs
+from fragment_cache import common_cache
 from native import needs
 from tailrace.fragments.check import check_program
 from tailrace.fragments.compile import Source, compile_source
@@ -96,7 +97,7 @@ def place(tmp_path_factory):
     folder = tmp_path_factory.mktemp("verdicts")
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
-        patch.setenv("XDG_CACHE_HOME", str(folder / "cache"))
+        patch.setenv("XDG_CACHE_HOME", common_cache(tmp_path_factory))
         patch.setenv("CXX_FLAGS", "-O0")
         Path("bodies.cpp").write_text(BODIES)
         Path("bodies.fa").write_text(IMPORTS + "sub main() { df x; set(1, x); say(x); }\n")

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 import jobs
+from fragment_cache import common_cache
 from native import needs
 from tailrace.launch import Layout, find_launcher, launch_command, root_permission
 from tailrace.programs import find_program, launch_info
@@ -39,6 +40,7 @@ sub main() { df x; one(x); spoil(x); }
 @pytest.fixture(scope="module")
 def place(tmp_path_factory) -> Path:
     folder = tmp_path_factory.mktemp("luna")
+    (folder / "cache").symlink_to(common_cache(tmp_path_factory))
     (folder / "say").mkdir()
     (folder / "say" / "p.fa").write_text(PROGRAM)
     (folder / "say" / "say.cpp").write_text(SOURCE)

@@ -14,6 +14,7 @@ import pytest
 
 import command
 import jobs
+from fragment_cache import own_cache
 from native import needs
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples" / "fragments"
@@ -27,7 +28,7 @@ pytestmark = needs("tailrace-fragments")
 def cache(tmp_path_factory):
     """A cache of our own, in which bodies are compiled once; run directories are elsewhere, too."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
+        own_cache(tmp_path_factory, patch, tmp_path_factory.mktemp("cache"))
         patch.chdir(tmp_path_factory.mktemp("place"))
         yield Path(os.environ["XDG_CACHE_HOME"])
 

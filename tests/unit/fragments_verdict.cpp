@@ -157,7 +157,8 @@ TEST_CASE("words of main that do not fit are refused, all together") {
   };
   CHECK(of({"1"}) == "main takes 2 arguments (int i, real r), got 1");
   const auto both = of({"12x", "1e400"});
-  CHECK(both.find("i: '12x' is no int") != std::string::npos);
+  CHECK(both.find("i: '12x' is no int. Fix: a whole number from -2147483648 to 2147483647") !=
+        std::string::npos);
   CHECK(both.find("r: '1e400' is no real") != std::string::npos);
 }
 

@@ -158,7 +158,10 @@ def start_case(values: dict[str, Any], given: dict[str, str]) -> int:
 
     for name in (name for name in PROGRAM_PARAMETERS if name in given):
         case = values["case"]
-        raise CommandError(f"{given[name]}: not for {case}: only a program of the fragment language has it.")
+        raise CommandError(
+            f"{given[name]}: not for {case}: only a program of the fragment language has it. "
+            "Fix: leave it out; a program (.fa) comes before its arguments"
+        )
     request = RunRequest(
         **{name: values[name] for name in FIELDS},
         settings=[*(values["settings"] or []), *settings_of(values)],

@@ -5,6 +5,7 @@ An object is used again if its unit, the flags, the compiler and all files that 
 all units include is compiled once, too.
 """
 
+import fcntl
 import json
 import os
 import re
@@ -119,15 +120,21 @@ class Builder:
             return None
         if not self.is_kept(kept):
             place.mkdir(parents=True, exist_ok=True)
-            with tempfile.TemporaryDirectory(dir=place) as folder:
-                source = Path(folder) / HEADER
-                source.write_text(f"#include <{HEADER}>\n")
-                if self.make(source, kept) is not None:
+            with (place / "lock").open("w") as lock:
+                fcntl.flock(lock, fcntl.LOCK_EX)  # whoever comes second uses what the first one makes
+                if not self.is_kept(kept) and not self.made_header(header, kept):
                     return None
-                source.replace(header)
-            if not self.is_kept(kept):
-                return None
         return header
+
+    def made_header(self, header: Path, kept: Path) -> bool:
+        """Compiles what all units include."""
+        with tempfile.TemporaryDirectory(dir=header.parent) as folder:
+            source = Path(folder) / HEADER
+            source.write_text(f"#include <{HEADER}>\n")
+            if self.make(source, kept) is not None:
+                return False
+            source.replace(header)
+        return self.is_kept(kept)
 
     def digest_of(self, file: str) -> str:
         if file not in self.digests:

@@ -6,7 +6,7 @@ In: `Expanded`; out: `Program`.
 
 import re
 from collections.abc import Iterator
-from functools import cache, cached_property
+from functools import cache
 from itertools import pairwise
 
 from tailrace.fragments import tree
@@ -20,9 +20,29 @@ NOT_EXPANDED = "\x02"
 ITEM_WORDS = ("SUB", "CPP", "IMPORT")
 
 
+# Words of the language that begin nothing in it, and are no names either.
+RESERVED = ("in", "else", "SIZE")
+
+
+class Kinds(dict[str, tuple[str, str]]):
+    """The kind of each token by its text, and this text, one object for all tokens that have it."""
+
+    def __init__(self, classes: re.Pattern[str], fixed: dict[str, str]) -> None:
+        super().__init__({word: (kind, word) for word, kind in fixed.items()})
+        self.update({word: ("STRAY", word) for word in RESERVED})
+        self.classes = classes
+
+    def __missing__(self, word: str) -> tuple[str, str]:
+        found = self.classes.fullmatch(word)
+        self[word] = (found.lastgroup if found else "STRAY", word)
+        return self[word]
+
+
 @cache
-def scanner() -> tuple[re.Pattern[str], dict[str, str]]:
-    """A pattern with a group for each class of tokens, and the kinds of those that are always the same."""
+def scanner() -> tuple[re.Pattern[str], re.Pattern[str], dict[str, str]]:
+    """A pattern for the next token, one with a group for each class of them, and the kinds of those that are
+    always the same.
+    """
     fixed, classes = {}, []
     for terminal in lark_of_grammar().terminals:
         if terminal.pattern.type == "str":
@@ -31,25 +51,20 @@ def scanner() -> tuple[re.Pattern[str], dict[str, str]]:
             classes.append((-terminal.priority, -terminal.pattern.max_width, terminal.name, terminal))
     marks = sorted((mark for mark in fixed if not mark.isidentifier()), key=len, reverse=True)
     several = "|".join(re.escape(mark) for mark in marks if len(mark) > 1)
-    single = "".join(re.escape(mark) for mark in marks if len(mark) == 1)
-    groups = [f"(?P<{name}>{kind.pattern.to_regexp()})" for *_, name, kind in sorted(classes)]
-    pattern = "|".join([f"(?P<SEVERAL>{several})", *groups, f"(?P<SINGLE>[{single}])", r"(?P<STRAY>\S)"])
-    return re.compile(rf"\s*(?:{pattern})"), fixed
-
-
-# Words of the language that begin nothing in it, and are no names either.
-RESERVED = ("in", "else", "SIZE")
+    named = [(name, kind.pattern.to_regexp()) for *_, name, kind in sorted(classes)]
+    token = "|".join([several, *(one for _, one in named), r"\S"])
+    groups = "|".join(f"(?P<{name}>{one})" for name, one in named)
+    return re.compile(rf"\s*({token})"), re.compile(groups), fixed
 
 
 def tokens(text: str) -> list[Token]:
     """All tokens of a text; characters that begin none are of the kind STRAY."""
-    pattern, fixed = scanner()
-    found = []
-    for match in pattern.finditer(text):
-        group = match.lastgroup
-        word = match[group]
-        kind = "STRAY" if word in RESERVED else fixed.get(word, group)
-        found.append(Token(kind, word, match.start(group)))
+    pattern, classes, fixed = scanner()
+    kinds, new, found = Kinds(classes, fixed), tuple.__new__, []
+    # Blanks at the end begin no token, which the pattern would find out from each of them.
+    for match in pattern.finditer(text.rstrip()):
+        kind, word = kinds[match[1]]
+        found.append(new(Token, (kind, word, match.start(1))))
     return found
 
 
@@ -65,6 +80,9 @@ class Parser:
         self.expanded, self.problems = expanded, problems
         self.tokens = tokens(expanded.text)
         self.doubtful: set[str] = set()
+        self.gave_up_items = False
+        # Behind the last error: what is in front of that is looked at no more.
+        self.behind = 0
         self.machine = Machine()
 
     def run(self) -> tree.Program:
@@ -95,25 +113,22 @@ class Parser:
             self.replace_item(token.at)
             return index
         item = self.replace(token.at)
-        behind = self.skip(index, item)
-        first = next((i for i in range(index - 1, -1, -1) if self.tokens[i].text in ("{", "}", ";")), -1)
-        self.doubt(first + 1, behind)
-        return behind
-
-    def doubt(self, first: int, behind: int) -> None:
-        self.doubtful |= {one.text for one in self.tokens[first:behind] if one.kind == "ID"}
+        before = range(index - 1, self.behind - 1, -1)
+        ends = (i for i in before if self.tokens[i].text in ("{", "}", ";"))
+        first = next(ends, self.behind - 1) + 1
+        self.behind = self.skip(index, item)
+        self.doubtful |= {one.text for one in self.tokens[first : self.behind] if one.kind == "ID"}
+        return self.behind
 
     def replace_item(self, at: int) -> None:
         """Gives up the item that is open; any subroutine may have been in it."""
         states, table = self.machine.states, self.machine.table
         self.machine.keep(int(len(states) > 1 and "SUB" in table[states[1]]))
         self.replace(at)
-        self.doubtful |= self.declared
-
-    @cached_property
-    def declared(self) -> set[str]:
-        """The names of all subroutines and imports."""
-        return {name.text for word, name in pairwise(self.tokens) if word.kind in ("SUB", "AS", "IMPORT")}
+        if not self.gave_up_items:
+            words = ("SUB", "AS", "IMPORT")
+            self.doubtful |= {name.text for word, name in pairwise(self.tokens) if word.kind in words}
+            self.gave_up_items = True
 
     def replace(self, at: int) -> bool:
         """Leaves states until one can take ERROR, and gives it that. Is it an item?"""
@@ -142,10 +157,20 @@ class Parser:
 
     def behind_rules(self, position: int) -> int:
         """Recommendations that follow a block that was skipped are skipped, too."""
-        following = [token.text for token in self.tokens[position : position + 2]]
-        if following == ["@", "{"]:
-            return self.skip(position, False)
-        return position + (following[:1] == [";"])
+        text = [token.text for token in self.tokens[position : position + 2]]
+        while text == ["@", "{"]:
+            position = self.behind_braces(position + 1)
+            text = [token.text for token in self.tokens[position : position + 2]]
+        return position + (text[:1] == [";"])
+
+    def behind_braces(self, opening: int) -> int:
+        """Behind the brace that closes the one at a position."""
+        depth = 0
+        for position in range(opening, len(self.tokens)):
+            depth += {"{": 1, "}": -1}.get(self.tokens[position].text, 0)
+            if depth == 0:
+                return position + 1
+        return len(self.tokens)
 
     def report(self, token: Token) -> None:
         if token.text == NOT_EXPANDED:

@@ -448,10 +448,8 @@ def split_arguments(passage: Passage, start: int) -> tuple[list[Passage], int] |
 
 def argument(passage: Passage, kept: list[int]) -> Passage:
     """The characters of a passage at these offsets, without the blanks around them."""
-    while kept and passage.text[kept[0]].isspace():
-        del kept[0]
-    while kept and passage.text[kept[-1]].isspace():
-        del kept[-1]
-    text = "".join(passage.text[index] for index in kept)
+    whole = "".join(passage.text[index] for index in kept)
+    text, blanks = whole.strip(), len(whole) - len(whole.lstrip())
+    kept = kept[blanks : blanks + len(text)]
     offsets = passage.offsets if isinstance(passage.offsets, int) else [passage.place(i).offset for i in kept]
     return Passage(text, passage.file, offsets, passage.macros, passage.arguments)

@@ -111,9 +111,9 @@ class Expanded:
         if index < 0:
             return Place(self.main, 0)
         origin = self.origins[index]
-        return (
-            origin._replace(offset=origin.offset + at - self.starts[index]) if self.moves[index] else origin
-        )
+        if not self.moves[index]:
+            return origin
+        return Place(origin.file, origin.offset + at - self.starts[index], origin.macros)
 
 
 def read_source(path: Path, name: str, included_from: Place | None = None) -> SourceFile:

@@ -43,7 +43,7 @@ def messages_whole(problems: list[dict]) -> Listing:
         for one in problems
         for line in (f"{place(one)}: {one.get('severity', '')}: {one.get('text', '')}", *one.get("notes", []))
     ]
-    return Listing(f"<pre>{escape(chr(10).join(lines))}</pre>", heading="What they say")
+    return Listing(f'<pre class="said">{escape(chr(10).join(lines))}</pre>', heading="What they say")
 
 
 def work_of_ranks(run: Run) -> str:
