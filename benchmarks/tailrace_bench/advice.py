@@ -4,6 +4,7 @@ advice says. The first advice must name the fault, none may name it where it nea
 gain at least half of what was predicted and not more than the upper bound.
 """
 
+import os
 import shutil
 import sys
 import tempfile
@@ -29,6 +30,7 @@ class Variant:
     numbers: tuple[float, float, float]
     ranks: int = 2
     options: tuple[str, ...] = ()
+    is_traced: bool = True
 
     def words(self, fault: str) -> list[str]:
         a, b, c = self.numbers
@@ -37,20 +39,23 @@ class Variant:
 
 @dataclass(frozen=True)
 class Planted:
-    """A fault by the name of its rule. `better`: as the advice says; what it gains is time, or transfers."""
+    """A fault by the name of its rule. `better`: as the advice says. `is_said`: the program says its time
+    itself, as it is that of a run without a trace.
+    """
 
     rule: str
     faulty: Variant
     nearly: Variant
     better: Variant
-    gains: str = "time"
+    is_said: bool = False
 
 
+TOO_MANY = ("-t", str(4 * len(os.sched_getaffinity(0))))  # threads of each rank
 PLANTED = (
     Planted("imbalance", Variant((60, 18, 0)), Variant((60, 11, 0)), Variant((60, 10, 0))),
     Planted("serial-chain", Variant((50, 1, 8)), Variant((50, 2, 8)), Variant((50, 1, 4))),
     Planted("late-start", Variant((40, 1, 120), 4), Variant((160, 1, 8), 4), Variant((40, 4, 120), 4)),
-    Planted("late-inputs", Variant((100, 0, 20)), Variant((100, 0, 3)), Variant((100, 1, 20))),
+    Planted("late-inputs", Variant((100, 0, 20)), Variant((100, 0, 1)), Variant((100, 1, 20))),
     Planted(
         "messages-behind-bodies",
         Variant((30, 20, 20)),
@@ -59,11 +64,32 @@ PLANTED = (
     ),
     Planted("rank-is-slower", Variant((60, 2, 20)), Variant((60, 2, 9)), Variant((60, 3, 20))),
     Planted("latency-bound", Variant((2000, 1, 0)), Variant((60, 1, 4)), Variant((2000, 2001, 0))),
+    Planted("expansion-starves", Variant((30000, 1, 3)), Variant((1000, 1, 400)), Variant((30000, 2, 3))),
+    Planted("small-messages", Variant((2000, 0, 0)), Variant((200, 0, 2)), Variant((2000, 1, 0))),
+    Planted("fetched-twice", Variant((60, 4, 1)), Variant((60, 1, 1)), Variant((60, 4, 0))),
     Planted(
-        "expansion-starves", Variant((30000, 1, 0), 3), Variant((300, 1, 4), 3), Variant((30000, 3, 0), 3)
+        "fragments-too-small", Variant((60000, 1, 1), 1), Variant((60000, 20, 1), 1), Variant((60000, 10, 1), 1)
     ),
-    Planted("small-messages", Variant((10000, 1, 0)), Variant((100, 1, 4)), Variant((10000, 0, 0))),
-    Planted("fetched-twice", Variant((60, 4, 1)), Variant((60, 1, 1)), Variant((60, 4, 0)), "transfers"),
+    Planted(
+        "profile-costs",
+        Variant((100000, 0, 6), 1),
+        Variant((20000, 0, 60), 1),
+        Variant((100000, 0, 6), 1, is_traced=False),
+        is_said=True,
+    ),
+    Planted(
+        "oversubscribed",
+        Variant((2000, 2, 300), options=TOO_MANY),
+        Variant((1000, 1, 300), 1),
+        Variant((1000, 1, 300), 1),
+    ),
+    Planted(
+        "placement-thrashes",
+        Variant((600, 0, 1), 6, ("--balance", "steal")),
+        Variant((600, 1, 1), 6, ("--balance", "steal")),
+        Variant((600, 1, 1), 6),
+    ),
+    Planted("use-counts-missing", Variant((400, 0, 0), 1), Variant((400, 6, 0), 1), Variant((400, 10, 0), 1)),
 )
 RULES = tuple(one.rule for one in PLANTED)
 

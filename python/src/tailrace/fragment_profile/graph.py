@@ -23,6 +23,7 @@ class Graph:
     """Nodes are fragments in the order in which they began; edges go from earlier to later ones."""
 
     types: np.ndarray
+    rank: np.ndarray
     lane: np.ndarray  # thread on which it ran, -1: unfolded
     useful_s: np.ndarray
     overhead_s: np.ndarray  # of its thread before it
@@ -114,7 +115,8 @@ def graph_of(recorded: Recorded) -> Graph | None:
     over = np.maximum.accumulate(np.r_[-np.inf, ended[:-1]])
     barrier = (found["parent"] < 0) & (found["created_s"] >= over) & np.isfinite(over)
     return Graph(
-        found["type"], lane, useful, overhead, lead, *edges, found["begin_s"], barrier, number, complete,
+        found["type"], found["rank"], lane, useful, overhead, lead, *edges, found["begin_s"], barrier, number,
+        complete,
     )  # fmt: skip
 
 
