@@ -16,6 +16,7 @@ from tailrace.bench.document import make_document, say
 from tailrace.bench.host import Watch
 from tailrace.bench.programs import Runner, native_program, on_ranks
 from tailrace.bench.stats import ratios
+from tailrace.fragment_profile.facts import Facts
 from tailrace.fragment_profile.profile import Profile, read_profile
 from tailrace.fragment_profile.rules import findings
 
@@ -68,7 +69,10 @@ PLANTED = (
     Planted("small-messages", Variant((2000, 0, 0)), Variant((200, 0, 2)), Variant((2000, 1, 0))),
     Planted("fetched-twice", Variant((60, 4, 1)), Variant((60, 1, 1)), Variant((60, 4, 0))),
     Planted(
-        "fragments-too-small", Variant((60000, 1, 1), 1), Variant((60000, 20, 1), 1), Variant((60000, 10, 1), 1)
+        "fragments-too-small",
+        Variant((60000, 1, 1), 1),
+        Variant((60000, 20, 1), 1),
+        Variant((60000, 10, 1), 1),
     ),
     Planted(
         "profile-costs",
@@ -85,9 +89,9 @@ PLANTED = (
     ),
     Planted(
         "placement-thrashes",
-        Variant((600, 0, 1), 6, ("--balance", "steal")),
-        Variant((600, 1, 1), 6, ("--balance", "steal")),
-        Variant((600, 1, 1), 6),
+        Variant((600, 0, 1), 4, ("--balance", "steal")),
+        Variant((600, 1, 1), 4, ("--balance", "steal")),
+        Variant((600, 1, 1), 4),
     ),
     Planted("use-counts-missing", Variant((400, 0, 0), 1), Variant((400, 6, 0), 1), Variant((400, 10, 0), 1)),
 )
@@ -133,50 +137,76 @@ class Bench:
     program: Path
     directory: Path
 
-    def profile(self, fault: str, variant: Variant) -> Profile:
+    def run(self, fault: str, variant: Variant) -> str:
+        """What it prints."""
         shutil.rmtree(self.directory, ignore_errors=True)
         (self.directory / "trace").mkdir(parents=True)
-        words = ["--trace", str(self.directory), *variant.options, str(self.program), *variant.words(fault)]
-        self.runner.run(on_ranks(native_program(PROGRAM), variant.ranks, 1, words))
+        traced = ["--trace", str(self.directory)] if variant.is_traced else []
+        words = [*traced, *variant.options, str(self.program), *variant.words(fault)]
+        return self.runner.run(on_ranks(native_program(PROGRAM), variant.ranks, 1, words)).output
+
+    def profile(self, fault: str, variant: Variant) -> Profile:
+        self.run(fault, variant)
         return read_profile(self.directory)
+
+    def cost(self, one: Planted, variant: Variant, of: str) -> float:
+        """What the advice wants to be less, of one run."""
+        said = self.run(one.rule, variant)
+        return said_s(said) if one.is_said else cost_of(read_profile(self.directory), of)
 
 
 def row_of(bench: Bench, one: Planted, pairs: int) -> dict[str, Any]:
     """The fault and what the advice makes of it, in turns; the advice is that of the first run."""
     say(f"{one.rule}: {pairs} pairs")
-    profile = bench.profile(one.rule, one.faulty)
-    advice = findings(profile)
+    advice = findings(bench.profile(one.rule, one.faulty))
+    spoken = next((found for found in advice if found.rule == one.rule), None)
+    of = spoken.of if spoken else "time"
     costs: dict[str, list[float]] = {"faulty": [], "better": []}
     for pair in range(pairs):
         for name in ("faulty", "better") if pair % 2 == 0 else ("better", "faulty"):
-            costs[name].append(cost_of(bench.profile(one.rule, getattr(one, name)), one.gains))
+            costs[name].append(bench.cost(one, getattr(one, name), of))
     nearly = [found.rule for found in findings(bench.profile(one.rule, one.nearly))]
-    predicted = next((found.gain for found in advice if found.rule == one.rule), None)
     gained = ratios(costs["faulty"], costs["better"])
+    predicted = spoken.gain if spoken else None
     return {
         "rule": one.rule,
-        "gains": one.gains,
+        "gains": of,
         "advice": [found.rule for found in advice],
+        "numbers": spoken.numbers if spoken else {},
         "nearly": nearly,
         "predicted": predicted,
         "gained": gained.as_dict(),
-        **verdict(one, [found.rule for found in advice], nearly, predicted, gained.median),
+        **verdict(one.rule, [found.rule for found in advice], nearly, predicted, gained.median),
     }
 
 
-def cost_of(profile: Profile, gains: str) -> float:
-    if gains == "transfers":
-        return float(max(len(profile.values.latency_s), 1))
-    return profile.shares.wall_s
+def said_s(output: str) -> float:
+    """Seconds between the first and the last time that a program says."""
+    times = [float(line.rpartition(" at ")[2]) for line in output.splitlines() if " at " in line]
+    return max(times) - min(times)
+
+
+def cost_of(profile: Profile, of: str) -> float:
+    """The number that a gain is of."""
+    facts = Facts(profile)
+    if of == "transfers":
+        return float(max(facts.fetches, 1))
+    if of == "hops":
+        return facts.moves / max(facts.moved, 1)
+    if of == "bytes":
+        return facts.peak_bytes
+    return facts.body_mean_s if of == "body" else facts.wall_s
 
 
 def verdict(
-    one: Planted, advice: list[str], nearly: list[str], predicted: tuple[float, float] | None, gained: float
+    rule: str, advice: list[str], nearly: list[str], predicted: tuple[float, float] | None, gained: float
 ) -> dict[str, Any]:
-    """`share` of the prediction, which is the middle of its bounds, that following the advice gains."""
-    found = {"is_named": advice[:1] == [one.rule], "is_quiet": one.rule not in nearly}
-    if predicted is None:  # by a rule that promises no time, or that does not speak
-        return found | {"share": None, "holds": one.gains != "time" and one.rule in advice and gained > 1}
-    middle = (predicted[0] + predicted[1]) / 2
-    share = (gained - 1) / (middle - 1) if middle > 1 else None
-    return found | {"share": share, "holds": share is not None and share >= 0.5 and gained <= predicted[1]}
+    """`share` of the prediction, which is the middle of its bounds, that following the advice gains. What is
+    counted may be equal to its bound.
+    """
+    found = {"is_named": advice[:1] == [rule], "is_quiet": rule not in nearly}
+    middle = sum(predicted) / 2 if predicted else 1.0
+    if predicted is None or middle <= 1:
+        return found | {"share": None, "holds": False}
+    share = (gained - 1) / (middle - 1)
+    return found | {"share": share, "holds": share >= 0.5 and gained <= predicted[1]}

@@ -66,7 +66,8 @@ TABLE = (
     (
         "serial-chain",
         "Fragments that wait for each other take nearly as long as the run: more ranks cannot help.",
-        "executing_threads > 1 and chain_s > 0.7 * measured_s and idle_share > 0.3",
+        "executing_threads > 1 and chain_s > 0.7 * measured_s and idle_share > 0.3 "
+        f"and {_REAL.format('with_longest_type_faster_s')}",
         *_by_replay("with_longest_type_faster_s"),
         "Fragments that wait for each other take nearly all of the time, most of it {longest_type}: divide "
         "that, or make it faster; more ranks do not help.",
