@@ -95,10 +95,18 @@ class Facts:
         return sum(self._count(name) for name in ("forward", "request", "deliver"))
 
     @cached_property
+    def bodies(self) -> int:
+        return self.profile.shares.bodies
+
+    @cached_property
     def messages_of_busiest_s(self) -> float:
-        """Messages, and what values that come cause, of the thread with the least idle time."""
-        one = self._busiest
-        return one.overhead_s["messages"] + one.overhead_s["dependencies"] if one else NO
+        """Of the thread with the least idle time."""
+        return self._busiest.overhead_s["messages"] if self._busiest else NO
+
+    @cached_property
+    def values_of_busiest_s(self) -> float:
+        """What this thread does with values that come."""
+        return self._busiest.overhead_s["dependencies"] if self._busiest else NO
 
     @cached_property
     def busy_of_busiest_s(self) -> float:

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A replay in the best order: of the bodies that are ready, a thread takes the one with the longest chain
-behind it. Each body stays on its thread, and what lies between two bodies stays before the same body.
+"""A replay in the best order that is known: of the bodies that are ready, a thread takes the one behind which
+most has to be done by some thread. Each body stays on its thread, and what lies between two bodies stays
+before the same body.
 """
 
 import heapq
@@ -33,23 +34,27 @@ class _Order:
         self.asked = graph.edge_asked[low:high].tolist()
         self.out: list[list[int]] = [[] for _ in range(end - begin)]
         self.missing = [0] * (end - begin)
-        self.tail = self._chains()
         self.free = [start] * graph.lanes
+        self.urgency = self._urgency()
         self.waiting: list[list[tuple[float, int]]] = [[] for _ in range(graph.lanes)]
 
-    def _chains(self) -> list[float]:
-        """The longest chain from the beginning of each node to the end; notes what waits for what. Edges lead
-        to later nodes, so that the chain of each is known before those of what it waits for.
+    def _urgency(self) -> list[float]:
+        """Seconds from the beginning of each node to the end if threads did what follows from it in the order
+        in which they did; notes what waits for what. Edges lead to later nodes.
         """
-        chain = list(self.useful)
-        for node in range(len(chain) - 1, -1, -1):
+        behind = [0.0] * len(self.useful)  # what follows from a node
+        of_lane = [0.0] * len(self.free)  # what a thread does from the node on that was looked at last
+        for node in range(len(behind) - 1, -1, -1):
+            lane, length = self.lane[node], behind[node]
+            if lane >= 0:
+                length = of_lane[lane] = max(length, of_lane[lane]) + self.useful[node]
             for edge in range(self.bounds[node], self.bounds[node + 1]):
                 before = self.starts[edge] - self.begin
                 if before >= 0:
                     self.out[before].append(node)
                     self.missing[node] += 1
-                    chain[before] = max(chain[before], self.useful[before] + self.seconds[edge] + chain[node])
-        return chain
+                    behind[before] = max(behind[before], self.seconds[edge] + length)
+        return [after + own for after, own in zip(behind, self.useful, strict=True)]
 
     def _ready(self, node: int) -> float:
         """When all that a node waits for has come."""
@@ -71,7 +76,7 @@ class _Order:
                 latest = max(latest, self._over(what, now, events))
                 continue
             if what < len(self.useful):
-                heapq.heappush(self.waiting[lane], (-self.tail[what], what))
+                heapq.heappush(self.waiting[lane], (-self.urgency[what], what))
             if self.waiting[lane] and self.free[lane] <= now:
                 node = heapq.heappop(self.waiting[lane])[1]
                 end = max(now, self.free[lane] + self.before[node]) + self.useful[node]

@@ -12,6 +12,8 @@ def _by_replay(name: str) -> tuple[str, str]:
     return f"replayed_s / {name} / (1 + replay_error)", f"replayed_s / {name} * (1 + replay_error)"
 
 
+_FEWER = "(1 - 2 * bodies / messages)"  # the share of the messages that larger values would save
+
 TABLE = (
     (
         "profile-costs",
@@ -121,18 +123,18 @@ TABLE = (
         "Threads run other bodies before those that others wait for.",
         f"idle_share > 0.2 and {_REAL.format('in_best_order_s')}",
         "1 + (replayed_s / in_best_order_s - 1) / 2",
-        _by_replay("in_best_order_s")[1],
+        "replayed_s / max(with_any_workers_s, busy_of_busiest_s) * (1 + replay_error)",
         "Threads are idle as what they wait for runs late: create first what others wait for.",
     ),
     (
         "small-messages",
-        "Threads are busy with messages rather than with bodies.",
-        "ranks > 1 and messages >= 100 and messages_s > 0.5 * busy_s "
-        "and messages_of_busiest_s > 0.3 * wall_s",
-        "1 + (busy_of_busiest_s / (busy_of_busiest_s - messages_of_busiest_s) - 1) / 2",
-        "wall_s / (busy_of_busiest_s - messages_of_busiest_s)",
-        "More than half of the busy time goes into messages: fewer and larger values, or neighbours on one "
-        "rank.",
+        "Bodies have many messages each, which take threads more than a quarter of their busy time. A request "
+        "and its answer for each would do.",
+        f"ranks > 1 and messages_s * {_FEWER} > 0.25 * busy_s",
+        f"1 + (wall_s / (wall_s - messages_of_busiest_s * {_FEWER}) - 1) / 2",
+        f"wall_s / (busy_of_busiest_s - (messages_of_busiest_s + values_of_busiest_s) * {_FEWER})",
+        "Much of the busy time goes into messages, {messages} of them for {bodies} bodies: fewer and larger "
+        "values, or neighbours on one rank.",
     ),
     (
         "use-counts-missing",
