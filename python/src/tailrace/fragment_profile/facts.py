@@ -289,12 +289,16 @@ class Facts:
 
     @cached_property
     def peak_bytes(self) -> float:
-        return self.profile.values.peak_bytes or NO
+        """The most bytes of values at a time."""
+        return self.profile.values.peak_bytes or self._peak_of_bins
 
     @cached_property
     def peak_if_released_bytes(self) -> float:
-        """If each value went with its last use."""
-        return float(peak_if_released(self.profile.recorded)) or NO
+        """If each value went with its last use; without records, if none had been left at the end."""
+        if self.profile.values.peak_bytes:
+            return float(peak_if_released(self.profile.recorded))
+        one = _ratio(sum(self._stored), self.values_written)
+        return max(self.peak_bytes - self.profile.values.live_bytes_at_end, one)
 
     @cached_property
     def fetches(self) -> int:
@@ -344,6 +348,18 @@ class Facts:
         for one in self._executing:
             found[one.rank] = found.get(one.rank, 0.0) + one.useful_s
         return found
+
+    @cached_property
+    def _stored(self) -> list[int]:
+        """Bytes of values that were written, by rank and thread."""
+        return [int(one.stored_bytes.sum()) for one in self.profile.recorded.summaries.values()]
+
+    @cached_property
+    def _peak_of_bins(self) -> float:
+        """Of the sums over time, each rank at its own."""
+        summaries = self.profile.recorded.summaries.values()
+        live = [np.cumsum(one.stored_bytes.astype(float) - one.released_bytes) for one in summaries]
+        return float(sum(one.max(initial=0) for one in live)) or NO
 
     @cached_property
     def _created(self) -> dict[int, int]:

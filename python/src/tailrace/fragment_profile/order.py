@@ -65,25 +65,31 @@ class _Order:
         return ready + self.lead[node]
 
     def latest(self) -> float:
-        """Runs all of them in the order of events: a body is ready, or behind these, a thread is free."""
+        """Runs all of them in the order of events: nodes are ready, behind these threads look for one."""
         events = [(self._ready(node), node) for node, missing in enumerate(self.missing) if not missing]
         heapq.heapify(events)
-        latest = self.start
+        nodes, latest = len(self.useful), self.start
         while events:
             now, what = heapq.heappop(events)
-            lane = self.lane[what] if what < len(self.useful) else what - len(self.useful)
-            if lane < 0:
+            if what >= nodes:
+                latest = max(latest, self._take(what - nodes, now, events))
+            elif self.lane[what] < 0:
                 latest = max(latest, self._over(what, now, events))
-                continue
-            if what < len(self.useful):
+            else:
+                lane = self.lane[what]
                 heapq.heappush(self.waiting[lane], (-self.urgency[what], what))
-            if self.waiting[lane] and self.free[lane] <= now:
-                node = heapq.heappop(self.waiting[lane])[1]
-                end = max(now, self.free[lane] + self.before[node]) + self.useful[node]
-                self.free[lane] = end
-                heapq.heappush(events, (end, len(self.useful) + lane))
-                latest = max(latest, self._over(node, end, events))
+                heapq.heappush(events, (max(now, self.free[lane]), nodes + lane))
         return latest
+
+    def _take(self, lane: int, now: float, events: list[tuple[float, int]]) -> float:
+        """A thread that is free takes what is most urgent. Returns when that ends."""
+        if not self.waiting[lane] or self.free[lane] > now:
+            return self.start
+        node = heapq.heappop(self.waiting[lane])[1]
+        end = max(now, self.free[lane] + self.before[node]) + self.useful[node]
+        self.free[lane] = end
+        heapq.heappush(events, (end, len(self.useful) + lane))
+        return self._over(node, end, events)
 
     def _over(self, node: int, end: float, events: list[tuple[float, int]]) -> float:
         """A node ends at a time: what waits for it may be ready."""

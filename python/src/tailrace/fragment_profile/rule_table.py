@@ -128,8 +128,8 @@ TABLE = (
     ),
     (
         "small-messages",
-        "Bodies have many messages each, which take threads more than a quarter of their busy time. A request "
-        "and its answer for each would do.",
+        "Bodies have many messages each, which take more than a quarter of the busy time. A request and its "
+        "answer for each would do.",
         f"ranks > 1 and messages_s * {_FEWER} > 0.25 * busy_s",
         f"1 + (wall_s / (wall_s - messages_of_busiest_s * {_FEWER}) - 1) / 2",
         f"wall_s / (busy_of_busiest_s - (messages_of_busiest_s + values_of_busiest_s) * {_FEWER})",
@@ -140,7 +140,7 @@ TABLE = (
         "use-counts-missing",
         "Values stay until the end, more and more of them.",
         "values_written >= 100 and values_left > 0.5 * values_written "
-        "and peak_bytes > 2 * peak_if_released_bytes",
+        "and peak_bytes > 1.5 * peak_if_released_bytes",
         "1 + (peak_bytes / peak_if_released_bytes - 1) / 2",
         "peak_bytes / peak_if_released_bytes",
         "Most values are never released: say how often each is used (`req_count`), or delete them when they "

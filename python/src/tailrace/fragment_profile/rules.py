@@ -106,6 +106,11 @@ class Rule:
         sources = self.condition, self.low, self.high
         return tuple(compile(source, f"<{self.name}>", "eval") for source in sources)
 
+    @property
+    def names(self) -> set[str]:
+        """The numbers that its expressions may look at."""
+        return {name for code in self._code for name in code.co_names} - FUNCTIONS.keys()
+
     def look(self, facts: Facts) -> tuple[Finding | None, dict[str, float]]:
         """What it finds, and the numbers that it has looked at."""
         looked = _Looked(facts)
@@ -138,7 +143,10 @@ RULES = tuple(Rule(*row) for row in TABLE)
 
 def findings(profile: Profile) -> list[Finding]:
     """What the rules say, the largest gain first; of two that exclude each other the more exact one."""
-    facts = Facts(profile)
+    return said_of(Facts(profile))
+
+
+def said_of(facts: Facts) -> list[Finding]:
     found = {rule.name: finding for rule in RULES if (finding := rule.look(facts)[0]) is not None}
     kept = [
         finding
