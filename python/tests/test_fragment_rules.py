@@ -317,7 +317,7 @@ def test_values_fetched_twice(tmp_path, repeats, speaks):
 
 def chase(path: Path, answer_s: float) -> Profile:
     """Rank 0 writes 15 values and runs five bodies of 2 s; rank 1 asks for one after the other, and runs half
-    a second on each: while rank 0 is in bodies, an answer comes at their end, or `answer_s` after the request.
+    a second on each. While rank 0 is in bodies, answers come at their end, or `answer_s` after requests.
     """
     first = number(0, 1)
     rows = [(0.0, "create", first, 0, 0, 2), (0.0, "ready", first, 0, 0, 2), (0.0, "begin", first, 0, 0, 2)]
