@@ -65,7 +65,7 @@ PLANTED = (
     ),
     Planted("rank-is-slower", Variant((60, 2, 20)), Variant((60, 2, 9)), Variant((60, 3, 20))),
     Planted("latency-bound", Variant((2000, 1, 0)), Variant((60, 1, 4)), Variant((2000, 2001, 0))),
-    Planted("expansion-starves", Variant((30000, 1, 3)), Variant((1000, 1, 400)), Variant((30000, 2, 3))),
+    Planted("expansion-starves", Variant((8000, 1, 3)), Variant((1000, 1, 400)), Variant((8000, 2, 3))),
     Planted("small-messages", Variant((2000, 0, 0)), Variant((200, 0, 2)), Variant((2000, 1, 0))),
     Planted("fetched-twice", Variant((60, 4, 1)), Variant((60, 1, 1)), Variant((60, 4, 0))),
     Planted(
@@ -76,9 +76,9 @@ PLANTED = (
     ),
     Planted(
         "profile-costs",
-        Variant((100000, 0, 6), 1),
-        Variant((20000, 0, 60), 1),
-        Variant((100000, 0, 6), 1, is_traced=False),
+        Variant((100000, 0, 4), 1),
+        Variant((10000, 0, 60), 1),
+        Variant((100000, 0, 4), 1, is_traced=False),
         is_said=True,
     ),
     Planted(
@@ -167,7 +167,7 @@ def row_of(bench: Bench, one: Planted, pairs: int) -> dict[str, Any]:
             costs[name].append(bench.cost(one, getattr(one, name), of))
     nearly = [found.rule for found in findings(bench.profile(one.rule, one.nearly))]
     gained = ratios(costs["faulty"], costs["better"])
-    predicted = spoken.gain if spoken else None
+    predicted = (spoken.gain[0], spoken.expected, spoken.gain[1]) if spoken else None
     return {
         "rule": one.rule,
         "gains": of,
@@ -199,14 +199,15 @@ def cost_of(profile: Profile, of: str) -> float:
 
 
 def verdict(
-    rule: str, advice: list[str], nearly: list[str], predicted: tuple[float, float] | None, gained: float
+    rule: str,
+    advice: list[str],
+    nearly: list[str],
+    predicted: tuple[float, float, float] | None,
+    gained: float,
 ) -> dict[str, Any]:
-    """`share` of the prediction, which is the middle of its bounds, that following the advice gains. What is
-    counted may be equal to its bound.
-    """
+    """`share` of the expected gain that following it gains; `predicted`: at least, expected, at most."""
     found = {"is_named": advice[:1] == [rule], "is_quiet": rule not in nearly}
-    middle = sum(predicted) / 2 if predicted else 1.0
-    if predicted is None or middle <= 1:
+    if predicted is None or predicted[1] <= 1:
         return found | {"share": None, "holds": False}
-    share = (gained - 1) / (middle - 1)
-    return found | {"share": share, "holds": share >= 0.5 and gained <= predicted[1]}
+    share = (gained - 1) / (predicted[1] - 1)
+    return found | {"share": share, "holds": share >= 0.5 and gained <= predicted[2]}

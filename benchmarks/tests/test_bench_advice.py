@@ -24,11 +24,11 @@ def test_the_program_has_no_errors_and_each_rule_has_a_fault():
 @pytest.mark.parametrize(
     ("predicted", "gained", "holds", "share"),
     [
-        ((1.4, 1.6), 1.5, True, 1.0),
-        ((1.4, 1.6), 1.25, True, 0.5),
-        ((1.4, 1.6), 1.2, False, 0.4),  # less than half
-        ((1.4, 1.6), 1.7, False, 1.4),  # more than was possible
-        ((2.0, 4.0), 4.0, True, 1.5),  # what is counted may be just what was possible
+        ((1.4, 1.5, 1.6), 1.5, True, 1.0),
+        ((1.4, 1.5, 1.6), 1.25, True, 0.5),
+        ((1.4, 1.5, 1.6), 1.2, False, 0.4),  # less than half
+        ((1.4, 1.5, 1.6), 1.7, False, 1.4),  # more than was possible
+        ((2.0, 3.0, 4.0), 4.0, True, 1.5),  # what is counted may be just what was possible
         (None, 1.1, False, None),  # a rule that does not speak promises nothing
     ],
 )

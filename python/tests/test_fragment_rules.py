@@ -62,7 +62,7 @@ def test_fragments_too_small(tmp_path, overhead, speaks):
     if speaks:
         finding = findings(profile)[0]
         assert finding.numbers["runtime_per_body_s"] == pytest.approx((6.0 - 100 * 5e-8) / 100)
-        assert finding.gain == pytest.approx((1 + (10 / 5 - 1) / 2, 10 / 4))
+        assert (*finding.gain, finding.expected) == pytest.approx((1 + (10 / 5 - 1) / 2, 10 / 4, 10 / 5))
 
 
 @pytest.mark.parametrize(("second", "speaks"), [(2.0, True), (8.0, False)])
@@ -371,7 +371,7 @@ def test_messages_behind_bodies(tmp_path, answer_s, speaks):
         assert finding.numbers["behind_share"] == pytest.approx(1.0)
         assert finding.numbers["replayed_s"] == pytest.approx(15.5)
         assert finding.numbers["answered_at_once_s"] == pytest.approx(10.0)
-        assert finding.gain == pytest.approx((1.55, 1.55))
+        assert finding.gain == pytest.approx((1.55, 15.5 / 7.5))
 
 
 def test_a_good_run_has_no_advice(tmp_path):
@@ -412,8 +412,12 @@ def test_advice_can_be_recomputed_by_hand_from_its_json(tmp_path):
         for advice in json.loads(json.dumps([finding.as_dict() for finding in findings(profile)])):
             rule, numbers = rules[advice["rule"]], advice["numbers"]
             assert eval(rule.condition, {"__builtins__": {}, **FUNCTIONS}, numbers)
-            high = eval(rule.high, {"__builtins__": {}, **FUNCTIONS}, numbers)
-            assert advice["gain"][1] == pytest.approx(max(high, 1.0))
+            gains = [
+                eval(gain, {"__builtins__": {}, **FUNCTIONS}, numbers) for gain in (rule.low, rule.expected)
+            ]
+            assert [advice["gain"][0], advice["expected"]] == pytest.approx(
+                [max(gain, 1.0) for gain in gains]
+            )
             seen.add(rule.name)
     assert {"messages-behind-bodies", "late-inputs", "fetched-twice"} <= seen
 

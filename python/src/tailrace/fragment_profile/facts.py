@@ -141,6 +141,13 @@ class Facts:
         return self._replay(lambda graph: replay(graph, edge_s=graph.edge_s - graph.edge_behind_s))
 
     @cached_property
+    def answered_by_workers_s(self) -> float:
+        """The same with any number of workers."""
+        return self._replay(
+            lambda graph: replay(graph, lanes=False, edge_s=graph.edge_s - graph.edge_behind_s)
+        )
+
+    @cached_property
     def in_best_order_s(self) -> float:
         return self._replay(replay_in_best_order)
 
@@ -323,6 +330,11 @@ class Facts:
     @cached_property
     def body_median_s(self) -> float:
         return float(np.median(self._main.lengths)) if self._main else NO
+
+    @cached_property
+    def body_least_s(self) -> float:
+        """Without records 0."""
+        return float(self._main.lengths.min()) if self._main else 0.0
 
     @cached_property
     def body_mean_s(self) -> float:

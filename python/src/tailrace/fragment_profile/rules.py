@@ -30,27 +30,28 @@ FUNCTIONS = {"min": min, "max": max}  # that expressions may use
 
 @dataclass(frozen=True)
 class Finding:
-    """That a rule speaks. `gain`: by what factor what it is `of` can become less, from and to. `numbers`: all
-    that the rule has used, by name.
+    """That a rule speaks. `gain`: by what factor what it is `of` can become less, at least and at most, and
+    `expected`. `numbers`: all that the rule has used, by name.
     """
 
     rule: str
     text: str
     numbers: dict[str, float]
     gain: tuple[float, float]
+    expected: float
     of: str = "time"
 
     @property
     def rank(self) -> tuple[bool, float]:
-        """Advice with larger ones comes first: on time before all else, and by the middle of its bounds."""
-        return self.of == "time", sum(self.gain) / 2
+        """Advice with larger ones comes first: on time before all else, and by what is expected."""
+        return self.of == "time", self.expected
 
     def evidence(self) -> str:
         found = ", ".join(f"{name} = {_number(value)}" for name, value in self.numbers.items())
         return f"{found}; predicted gain: {self.gain_text()}"
 
     def gain_text(self) -> str:
-        return f"{self.gain[0]:.2f} to {self.gain[1]:.2f} {GAINS[self.of]}"
+        return f"{self.expected:.2f} ({self.gain[0]:.2f} to {self.gain[1]:.2f}) {GAINS[self.of]}"
 
     def as_dict(self) -> dict[str, Any]:
         return {
@@ -58,6 +59,7 @@ class Finding:
             "text": self.text,
             "numbers": self.numbers,
             "gain": list(self.gain),
+            "expected": self.expected,
             "gain_of": self.of,
         }
 
@@ -85,7 +87,7 @@ class _Looked(Mapping):
 
 @dataclass(frozen=True)
 class Rule:
-    """`condition`, `low`, `high`: expressions over numbers; `text`: what to change, with numbers in braces.
+    """`condition`, and `low`, `expected`, `high` for the gain: expressions over numbers; `text`: what to change, with numbers in braces.
     `excluded_by`: rules that, where they speak, explain the same better.
     """
 
@@ -93,6 +95,7 @@ class Rule:
     why: str
     condition: str
     low: str
+    expected: str
     high: str
     text: str
     of: str = "time"
@@ -103,7 +106,7 @@ class Rule:
 
     @cached_property
     def _code(self) -> tuple[CodeType, ...]:
-        sources = self.condition, self.low, self.high
+        sources = self.condition, self.low, self.expected, self.high
         return tuple(compile(source, f"<{self.name}>", "eval") for source in sources)
 
     @property
@@ -114,15 +117,15 @@ class Rule:
     def look(self, facts: Facts) -> tuple[Finding | None, dict[str, float]]:
         """What it finds, and the numbers that it has looked at."""
         looked = _Looked(facts)
-        condition, low, high = self._code
+        condition, *gains = self._code
         if not _value(condition, looked):
             return None, looked.numbers
-        gain = float(_value(low, looked)), float(_value(high, looked))
-        if any(map(math.isnan, gain)):
+        low, expected, high = (max(float(_value(code, looked)), 1.0) for code in gains)
+        if math.isnan(low + expected + high):
             return None, looked.numbers
-        gain = max(min(gain), 1.0), max(gain[1], 1.0)
+        high = max(low, expected, high)
         text = self.text.format_map(_Looked(facts))
-        return Finding(self.name, text, dict(looked.numbers), gain, self.of), looked.numbers
+        return Finding(self.name, text, dict(looked.numbers), (low, high), expected, self.of), looked.numbers
 
 
 def _value(code: CodeType, looked: Mapping) -> Any:
@@ -163,7 +166,7 @@ def explain(name: str, profile: Profile) -> str:
     lines = [f"{rule.name}: {rule.why}", f"speaks if {rule.condition}"]
     lines.append(f"here: {finding.text if finding else 'it does not'}")
     lines += [f"  {key} = {_number(value)}" for key, value in numbers.items()]
-    lines += [f"predicts from {rule.low}", f"to {rule.high}"]
+    lines += [f"predicts {rule.expected}", f"  from {rule.low}", f"  to {rule.high}"]
     if finding is not None:
         lines.append(f"here: {finding.gain_text()}")
     others = [one for one in RULES if one.name in rule.excluded_by] if finding else []
