@@ -124,7 +124,8 @@ TABLE = (
         "Most of the idle time is before the program has spread over the ranks.",
         "start_s > 0.2 * wall_s and idle_in_start_share > 0.5",
         *_gain(
-            "wall_s / (wall_s - start_s + useful_in_start_s / executing_threads)", "wall_s / (wall_s - start_s)"
+            "wall_s / (wall_s - start_s + useful_in_start_s / executing_threads)",
+            "wall_s / (wall_s - start_s)",
         ),
         "The first part of the run has hardly any useful work: let the program spread over the ranks sooner.",
     ),
