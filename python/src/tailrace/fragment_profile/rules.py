@@ -87,8 +87,8 @@ class _Looked(Mapping):
 
 @dataclass(frozen=True)
 class Rule:
-    """`condition`, and `low`, `expected`, `high` for the gain: expressions over numbers; `text`: what to change,
-    with numbers in braces. `excluded_by`: rules that, where they speak, explain the same better.
+    """`condition`; `low`, `expected` and `high` of the gain: expressions over numbers. `text`: what to
+    change, with numbers in braces. `excluded_by`: rules that, where they speak, explain the same better.
     """
 
     name: str
