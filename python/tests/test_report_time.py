@@ -9,6 +9,7 @@ from html.parser import HTMLParser
 import numpy as np
 import pytest
 
+import packed_parts
 import rehearsals
 import trace_files
 from tailrace.report import intervals, load, time_figures, timeline, write_report
@@ -54,7 +55,7 @@ class Parts(HTMLParser):
     def handle_data(self, data):
         tag, name = self._inside or ("", None)
         if tag == "script" and name:
-            self.data[name] = json.loads(data)
+            self.data[name] = packed_parts.unpacked(data) if name.endswith("-data") else json.loads(data)
         elif tag not in ("script", "style"):
             self.words += data
 

@@ -36,7 +36,7 @@
     document.head.append(library);
   }
   for (const plot of plots) {
-    const figure = JSON.parse(document.getElementById(plot.dataset.figure).textContent);
+    const figure = await unpack(document.getElementById(plot.dataset.figure).textContent).json();
     const options = { responsive: true, displaylogo: false, displayModeBar: matchMedia("(hover: hover)").matches ? "hover" : false,
       modeBarButtons: [["toImage", "zoom2d", "pan2d", "zoomIn2d", "zoomOut2d", "resetScale2d"]],
       toImageButtonOptions: { scale: 2 } };

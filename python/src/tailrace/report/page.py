@@ -161,7 +161,7 @@ def _part(part: Picture | Table | Listing | TimelineView, name: str) -> dict:
         "id": name,
         "half": part.half,
         "height": part.figure.layout.height,
-        "json": _in_script(part.figure.to_json()),
+        "packed": packed(part.figure.to_json().encode()),
     }
 
 
