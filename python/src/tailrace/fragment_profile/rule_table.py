@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The rules: name, what it is about, when it speaks; the gain at least, as expected and at most; what to
-change, and what the gain is of. All but texts are expressions over the numbers of `facts.py`. A gain that is
-told by a replay is one only if it is more than the replay's own error, and than a tenth.
+change, and what the gain is of. All but texts are expressions over the numbers of `facts.py`. A gain that
+a replay says is one only if it is more than the replay's own error, and than a tenth.
 """
 
 _REAL = "replayed_s > 1.1 * (1 + replay_error) * {0}"
@@ -15,8 +15,8 @@ def _gain(expected: str, most: str) -> tuple[str, str, str]:
 
 def _replayed(changed: str, most: str = "") -> tuple[str, str, str]:
     """A replay is as good as that of the run as it was."""
-    told = f"replayed_s / {changed}"
-    return f"{told} / (1 + replay_error)", told, most or f"{told} * (1 + replay_error)"
+    gain = f"replayed_s / {changed}"
+    return f"{gain} / (1 + replay_error)", gain, most or f"{gain} * (1 + replay_error)"
 
 
 TABLE = (
