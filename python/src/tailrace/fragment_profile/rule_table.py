@@ -65,8 +65,8 @@ TABLE = (
         "One rank has work while others have none.",
         "load_balance < 0.85 and idle_share > 0.1 and useful_share_of_busiest > 0.3",
         *_gain(
-            "1 / max(1 - useful_share_of_busiest * (1 - load_balance), with_any_workers_s / wall_s)",
-            "1.1 / max(1 - useful_share_of_busiest * (1 - load_balance), with_any_workers_s / wall_s)",
+            "1 / max(1 - useful_share_of_busiest * (1 - load_balance), with_any_workers_s / replayed_s)",
+            "1.1 / max(1 - useful_share_of_busiest * (1 - load_balance), with_any_workers_s / replayed_s)",
         ),
         "Rank {busiest_rank} has most of the work while others are idle: spread the fragments evenly "
         "(`locator_cyclic`), or let them move with `--balance steal`.",
@@ -82,12 +82,13 @@ TABLE = (
     ),
     (
         "latency-bound",
-        "Values and fragments that travel between ranks are what the program waits for. On one rank none of "
-        "them would, and their messages would not be.",
+        "Values and fragments that travel between ranks are what the program waits for. Half of it may be hidden "
+        "behind other work; on one rank there is none, and there are no messages.",
         f"ranks > 1 and idle_share > 0.2 and {_REAL.format('without_latency_s')}",
         *_gain(
-            "replayed_s / max(without_latency_s, busy_s * ranks / executing_threads)",
-            "replayed_s / max(chain_s, (busy_s - messages_s) * ranks / executing_threads)"
+            "max((1 + replayed_s / without_latency_s) / 2,"
+            " replayed_s / max(without_latency_s, busy_s * ranks / executing_threads))",
+            "replayed_s / min(without_latency_s, max(chain_s, (busy_s - messages_s) * ranks / executing_threads))"
             " * (1 + replay_error)",
         ),
         "Values and fragments that travel between ranks are what the program waits for: keep what belongs "
@@ -136,7 +137,7 @@ TABLE = (
         f"idle_share > 0.2 and {_REAL.format('in_best_order_s')}",
         *_gain(
             "replayed_s / in_best_order_s",
-            "replayed_s / max(with_any_workers_s, busy_of_busiest_s) * (1 + replay_error)",
+            "1 / max(with_any_workers_s / replayed_s, busy_of_busiest_s / wall_s) * (1 + replay_error)",
         ),
         "Threads are idle as what they wait for runs late: create first what others wait for.",
     ),

@@ -87,8 +87,9 @@ class _Looked(Mapping):
 
 @dataclass(frozen=True)
 class Rule:
-    """`condition`; `low`, `expected` and `high` of the gain: expressions over numbers. `text`: what to
-    change, with numbers in braces. `excluded_by`: rules that, where they speak, explain the same better.
+    """It speaks where its `condition` is true and a gain is expected. This, `low`, `expected` and `high` of the
+    gain are expressions over numbers; `text`: what to change, with numbers in braces. `excluded_by`: rules
+    that, where they speak, explain the same better.
     """
 
     name: str
@@ -120,10 +121,10 @@ class Rule:
         condition, *gains = self._code
         if not _value(condition, looked):
             return None, looked.numbers
-        low, expected, high = (max(float(_value(code, looked)), 1.0) for code in gains)
-        if math.isnan(low + expected + high):
+        low, expected, high = (float(_value(code, looked)) for code in gains)
+        if not expected > 1 or math.isnan(low + high):
             return None, looked.numbers
-        high = max(low, expected, high)
+        low, high = max(low, 1.0), max(expected, high)
         text = self.text.format_map(_Looked(facts))
         return Finding(self.name, text, dict(looked.numbers), (low, high), expected, self.of), looked.numbers
 
