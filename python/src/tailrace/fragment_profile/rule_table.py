@@ -82,13 +82,14 @@ TABLE = (
     ),
     (
         "latency-bound",
-        "Values and fragments that travel between ranks are what the program waits for. Half of it may be hidden "
-        "behind other work; on one rank there is none, and there are no messages.",
+        "Values and fragments that travel between ranks are what the program waits for. Half of it may be "
+        "hidden behind other work; on one rank there is none, and there are no messages.",
         f"ranks > 1 and idle_share > 0.2 and {_REAL.format('without_latency_s')}",
         *_gain(
             "max((1 + replayed_s / without_latency_s) / 2,"
             " replayed_s / max(without_latency_s, busy_s * ranks / executing_threads))",
-            "replayed_s / min(without_latency_s, max(chain_s, (busy_s - messages_s) * ranks / executing_threads))"
+            "replayed_s"
+            " / min(without_latency_s, max(chain_s, (busy_s - messages_s) * ranks / executing_threads))"
             " * (1 + replay_error)",
         ),
         "Values and fragments that travel between ranks are what the program waits for: keep what belongs "

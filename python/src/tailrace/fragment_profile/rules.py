@@ -87,9 +87,9 @@ class _Looked(Mapping):
 
 @dataclass(frozen=True)
 class Rule:
-    """It speaks where its `condition` is true and a gain is expected. This, `low`, `expected` and `high` of the
-    gain are expressions over numbers; `text`: what to change, with numbers in braces. `excluded_by`: rules
-    that, where they speak, explain the same better.
+    """It speaks where its `condition` is true and a gain is expected. This, `low`, `expected` and `high` of
+    the gain are expressions over numbers; `text`: what to change, with numbers in braces. `excluded_by`:
+    rules that, where they speak, explain the same better.
     """
 
     name: str
