@@ -13,6 +13,8 @@ from fragment_traces import number, records_block, summary_block, type_block, wr
 from tailrace.fragment_profile.facts import Facts
 from tailrace.fragment_profile.profile import Profile, read_profile
 from tailrace.fragment_profile.rules import FUNCTIONS, RULES, explain, findings, said_of
+from tailrace.report.fragments_section import fragments_section
+from tailrace.report.page import write_page
 
 TYPES = [type_block(0, "main", "call"), type_block(1, "work"), type_block(2, "other")]
 
@@ -436,3 +438,10 @@ def test_two_that_exclude_each_other_never_both_speak(tmp_path):
         assert not any((one, other) in pairs for one in spoken for other in spoken)
         silent += sum(rule.look(facts)[0] is not None for rule in RULES) - len(spoken)
     assert silent > 100
+
+
+def test_the_page_of_64_ranks_stays_below_5_megabytes(tmp_path):
+    for rank in range(64):
+        bodies(tmp_path / "run", rank, 64, [0.05 + 0.001 * rank] * 60, gap_s=0.01)
+    write_page(tmp_path / "page.html", "64 ranks", "", [fragments_section(read_profile(tmp_path / "run"))])
+    assert (tmp_path / "page.html").stat().st_size < 5_000_000
