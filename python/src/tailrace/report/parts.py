@@ -81,6 +81,6 @@ class Section:
     pictures: list[Picture | Table | Listing | TimelineView] = field(default_factory=list)
 
 
-def packed(data: bytes) -> str:
+def packed(data: bytes, level: int = 9) -> str:
     """As a page holds what is large: compressed, as letters. `unpack` of its script takes it apart."""
-    return base64.b64encode(zlib.compress(data, 9)).decode()
+    return base64.b64encode(zlib.compress(data, level)).decode()
