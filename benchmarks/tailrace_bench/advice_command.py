@@ -37,17 +37,20 @@ def print_document(document: dict[str, Any], console: Console) -> None:
     from tailrace.bench.host import watch_text
     from tailrace.bench.stats import from_dict
 
-    columns = "first advice", "silent where nearly", "predicted", "gained", "share of it", "holds"
+    columns = "first advice", "silent where nearly", "of", "predicted", "gained", "share of it", "holds"
     table = make_table("Planted faults, and what following the advice gains", "fault", *columns)
     for row in document["rows"]:
         first = row["advice"][0] if row["advice"] else "none"
         predicted = (
-            f"{row['predicted'][0]:.2f} .. {row['predicted'][1]:.2f}" if row["predicted"] else row["gains"]
+            f"{row['predicted'][1]:.2f} ({row['predicted'][0]:.2f} .. {row['predicted'][2]:.2f})"
+            if row["predicted"]
+            else "nothing"
         )
         share = f"{100 * row['share']:.0f} %" if row["share"] is not None else ""
         gained = with_interval(from_dict(row["gained"]), digits=2)
         answers = (
             ("yes" if row["is_quiet"] else "no"),
+            row["gains"],
             predicted,
             gained,
             share,

@@ -14,6 +14,7 @@ import xarray as xr
 import command
 import run_dirs
 import tailrace
+from packed_parts import unpacked
 from tailrace import kwave
 from tailrace.data import cuts
 from tailrace.data.cuts import find_peak, planes_through
@@ -49,7 +50,7 @@ class Page(HTMLParser):
     def handle_data(self, data):
         tag, attributes = self._stack[-1] if self._stack else ("", {})
         if attributes.get("id", "").endswith("-data"):
-            self.figures.append(json.loads(data))
+            self.figures.append(unpacked(data))
         elif tag not in ("script", "style"):
             self.words += data
 

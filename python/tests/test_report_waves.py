@@ -7,6 +7,7 @@ import h5py
 import numpy as np
 import pytest
 
+from tailrace.figures.fields import in_steps
 from tailrace.report.load import load_run
 from tailrace.report.result import result_section
 from tailrace.report.simulations import general
@@ -61,10 +62,20 @@ def test_fronts_show_recorded_samples_in_their_plane(run):
     maps = [trace for trace in figure.data if trace.type == "heatmap"]
     assert len(maps) == general.MAX_FRONTS
     last = np.asarray(maps[-1].z)
-    assert np.array_equal(last, np.arange(240.0, 280.0).reshape(5, 8))  # the seventh sample, z downwards
+    seventh = np.arange(240.0, 280.0).reshape(5, 8)  # z downwards
+    assert np.abs(last - seventh).max() <= 279.0 / 2000 + 1e-4
     assert list(maps[0].y) == [0, 20, 40, 60, 80] and maps[0].x[-1] == 70
     stars = [trace for trace in figure.data if trace.type == "scatter"]
     assert (stars[0].x[0], stars[0].y[0]) == (40, 20)
+
+
+def test_fields_are_shown_in_steps_of_a_thousandth():
+    values = np.random.default_rng(1).normal(size=10000)
+    shown = in_steps(values)
+    assert len(np.unique(shown)) <= 2001
+    assert np.abs(shown - values).max() <= 0.5001e-3 * np.abs(values).max()
+    assert in_steps(np.zeros((2, 3))).tolist() == np.zeros((2, 3)).tolist()
+    assert np.isnan(in_steps(np.array([np.nan, 1.0]))).tolist() == [True, False]
 
 
 def test_the_gather_has_time_downwards_and_places_of_receivers(run):

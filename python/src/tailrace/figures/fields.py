@@ -154,6 +154,16 @@ def _add_plane(figure: go.Figure, plane: Plane, number: int, factor: float, unit
     )
 
 
+def in_steps(values: np.ndarray) -> np.ndarray:
+    """Values to a thousandth of the largest one, as colours show them: a page holds them in a third of the
+    bytes.
+    """
+    step = np.nanmax(np.abs(values), initial=0.0) / 1000
+    if not step > 0 or not np.isfinite(step):
+        return values.astype(np.float32)
+    return (np.round(values / step) * step).astype(np.float32)
+
+
 def outline(
     figure: go.Figure, number: int, rectangle: tuple, color: str, dash: str = "solid", width: float = 1.5
 ) -> None:

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from tailrace.fragment_profile.tables import Recorded
+from tailrace.fragment_profile.tables import Recorded, rows_of
 
 MAX_FRAGMENTS = 400_000  # that are replayed; of more, the first ones
 
@@ -23,6 +23,7 @@ class Graph:
     """Nodes are fragments in the order in which they began; edges go from earlier to later ones."""
 
     types: np.ndarray
+    rank: np.ndarray
     lane: np.ndarray  # thread on which it ran, -1: unfolded
     useful_s: np.ndarray
     overhead_s: np.ndarray  # of its thread before it
@@ -30,6 +31,8 @@ class Graph:
     edge_from: np.ndarray
     edge_to: np.ndarray  # sorted
     edge_s: np.ndarray  # transfer between ranks
+    edge_behind_s: np.ndarray  # of it, while the rank that has the value was in a body and looked for nothing
+    edge_asked: np.ndarray  # whether the value was asked for only when those before it had come
     begin_s: np.ndarray
     barrier: np.ndarray  # whether all before it were over: the first of a further program of the process
     lanes: int
@@ -107,12 +110,12 @@ def graph_of(recorded: Recorded) -> Graph | None:
     useful = np.where(lane >= 0, np.maximum(ended - found["begin_s"], 0.0), 0.0)
     workers = {name.startswith("worker") for name in recorded.threads.values()} == {True, False}
     lead = np.where(np.isfinite(found["lead_s"]), found["lead_s"], 0.0) if workers else np.zeros(len(order))
-    starts, ends, seconds = _edges(recorded, place)
+    edges = _edges(recorded, place)
     number = int(lane.max(initial=-1)) + 1
     over = np.maximum.accumulate(np.r_[-np.inf, ended[:-1]])
     barrier = (found["parent"] < 0) & (found["created_s"] >= over) & np.isfinite(over)
     return Graph(
-        found["type"], lane, useful, overhead, lead, starts, ends, seconds, found["begin_s"], barrier, number,
+        found["type"], found["rank"], lane, useful, overhead, lead, *edges, found["begin_s"], barrier, number,
         complete,
     )  # fmt: skip
 
@@ -141,40 +144,62 @@ def _idle_between(
 ) -> np.ndarray:
     """Idle seconds of a thread in each of some intervals."""
     idles = recorded.idles[(recorded.idles["rank"] == rank) & (recorded.idles["thread"] == thread)]
-    if not len(idles):
+    return _between(idles, starts, ends)
+
+
+def _between(spans: np.ndarray, starts: np.ndarray, ends: np.ndarray) -> np.ndarray:
+    """Seconds of the spans, which do not overlap, in each of some intervals."""
+    if not len(spans):
         return np.zeros(len(starts))
-    idles = idles[np.argsort(idles["begin_s"])]
-    times = np.stack([idles["begin_s"], idles["end_s"]], axis=1).ravel()
-    lengths = np.stack([np.zeros(len(idles)), idles["end_s"] - idles["begin_s"]], axis=1).ravel()
+    spans = spans[np.argsort(spans["begin_s"])]
+    times = np.stack([spans["begin_s"], spans["end_s"]], axis=1).ravel()
+    lengths = np.stack([np.zeros(len(spans)), spans["end_s"] - spans["begin_s"]], axis=1).ravel()
     cumulated = np.cumsum(lengths)
     return np.interp(ends, times, cumulated, left=0.0) - np.interp(starts, times, cumulated, left=0.0)
 
 
-def _edges(recorded: Recorded, place: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """From who wrote a value to who took it, and from who created a fragment to this; with the time between
-    the ranks.
+def _edges(recorded: Recorded, place: np.ndarray) -> tuple[np.ndarray, ...]:
+    """From who wrote a value to who took it, and from who created a fragment to this, as `Graph` has them:
+    sorted by who takes, and by when.
     """
     table, arrivals, values = recorded.fragments, recorded.arrivals, recorded.values
     arrivals = arrivals[arrivals["fragment"] >= 0]
-    at = np.searchsorted(values["key"], arrivals["key"]) if len(values) else np.zeros(len(arrivals), int)
-    at = np.minimum(at, max(len(values) - 1, 0))
-    known = values["key"][at] == arrivals["key"] if len(values) else np.zeros(len(arrivals), bool)
+    at = rows_of(values["key"], arrivals["key"])
+    known = at >= 0
     known[known] &= values["writer"][at[known]] >= 0
     arrivals, written = arrivals[known], values[at[known]]
     asked = np.where(np.isfinite(arrivals["asked_s"]), arrivals["asked_s"], -np.inf)
-    away = np.maximum(arrivals["time_s"] - np.maximum(written["posted_s"], asked), 0.0)
-    away[written["writer_rank"] == arrivals["rank"]] = 0.0
+    begun = np.maximum(written["posted_s"], asked)
+    away = np.where(
+        written["writer_rank"] == arrivals["rank"], 0.0, np.maximum(arrivals["time_s"] - begun, 0.0)
+    )
+    behind = np.minimum(_inside_bodies(recorded, written["home"], begun, arrivals["time_s"]), away)
     children = np.flatnonzero(table["parent"] >= 0)
     moved = np.where(
         table["hops"][children] > 0, table["arrived_s"][children] - table["created_s"][children], 0.0
     )
-    starts = np.r_[place[written["writer"]], place[table["parent"][children]]]
-    ends = np.r_[place[arrivals["fragment"]], place[children]]
-    seconds = np.r_[away, np.maximum(moved, 0.0)]
+    none = np.zeros(len(children))
+    starts = np.r_[place[table["parent"][children]], place[written["writer"]]]
+    ends = np.r_[place[children], place[arrivals["fragment"]]]
+    columns = [starts, ends, np.r_[np.maximum(moved, 0.0), away], np.r_[none, behind]]
+    times = np.r_[none - np.inf, arrivals["time_s"]]
     forward = (starts >= 0) & (starts < ends)
-    starts, ends, seconds = starts[forward], ends[forward], seconds[forward]
-    order = np.argsort(ends, kind="stable")
-    return starts[order], ends[order], seconds[order]
+    order = np.flatnonzero(forward)[np.lexsort((times[forward], ends[forward]))]
+    starts, ends, seconds, behind = (column[order] for column in columns)
+    asked, times = np.r_[none - np.inf, asked][order], times[order]
+    same = np.r_[False, ends[1:] == ends[:-1]] & np.isfinite(np.r_[-np.inf, times[:-1]])
+    return starts, ends, seconds, behind, same & (asked >= np.r_[-np.inf, times[:-1]])
+
+
+def _inside_bodies(recorded: Recorded, homes: np.ndarray, starts: np.ndarray, ends: np.ndarray) -> np.ndarray:
+    """Seconds of intervals during which a rank's only thread was in bodies."""
+    inside = np.zeros(len(starts))
+    has_workers = {rank for (rank, _), name in recorded.threads.items() if name.startswith("worker")}
+    for rank in np.unique(homes).tolist():
+        if rank not in has_workers:
+            here = homes == rank
+            inside[here] = _between(recorded.runs[recorded.runs["rank"] == rank], starts[here], ends[here])
+    return inside
 
 
 def critical_path(graph: Graph) -> CriticalPath:
@@ -211,29 +236,40 @@ def replay(
     transfer: float = 1.0,
     lanes: bool = True,
     overhead: float = 1.0,
+    edge_s: np.ndarray | None = None,
 ) -> float:
-    """Seconds from the start to the last end. `useful_s`: times of bodies that are not those that were;
-    `transfer`, `overhead`: factors; without `lanes` there is a thread for every body.
+    """Seconds from the start to the last end. `useful_s`, `edge_s`: times of bodies and transfers that are
+    not those that were; `transfer`, `overhead`: factors; without `lanes` there is a thread for every body.
     """
     useful = (graph.useful_s if useful_s is None else useful_s).tolist()
-    before, lane = (overhead * graph.overhead_s).tolist(), graph.lane.tolist()
-    lead = (overhead * graph.lead_s).tolist()
-    starts, seconds = graph.edge_from.tolist(), (transfer * graph.edge_s).tolist()
-    bounds = np.searchsorted(graph.edge_to, np.arange(graph.nodes + 1)).tolist()
+    before, lead = (overhead * graph.overhead_s).tolist(), (overhead * graph.lead_s).tolist()
+    lane = graph.lane.tolist() if lanes else [-1] * graph.nodes
+    starts, after = graph.edge_from.tolist(), graph.edge_asked.tolist()
+    seconds = (transfer * (graph.edge_s if edge_s is None else edge_s)).tolist()
+    bounds = np.searchsorted(graph.edge_to, np.arange(1, graph.nodes + 1)).tolist()
     free, finish = [0.0] * graph.lanes, [0.0] * graph.nodes
-    barrier, latest = graph.barrier.tolist(), 0.0
-    for node in range(graph.nodes):
-        ready = latest if barrier[node] else 0.0
-        for edge in range(bounds[node], bounds[node + 1]):
-            come = finish[starts[edge]] + seconds[edge]
-            ready = max(ready, come)
+    latest, edge = 0.0, 0
+    for node, (end, whole, body, where) in enumerate(
+        zip(bounds, graph.barrier.tolist(), useful, lane, strict=True)
+    ):
+        ready = latest if whole else 0.0
+        while edge < end:
+            come = finish[starts[edge]]
+            if after[edge] and ready > come:
+                come = ready
+            come += seconds[edge]
+            if come > ready:
+                ready = come
+            edge += 1
         ready += lead[node]
-        where = lane[node]
-        if where >= 0 and lanes:
-            ready = max(ready, free[where] + before[node])
-            free[where] = ready + useful[node]
-        finish[node] = ready + useful[node]
-        latest = max(latest, finish[node])
+        if where >= 0:
+            begin = free[where] + before[node]
+            if begin > ready:
+                ready = begin
+            free[where] = ready + body
+        finish[node] = ready = ready + body
+        if ready > latest:
+            latest = ready
     return latest
 
 

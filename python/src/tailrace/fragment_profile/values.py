@@ -24,6 +24,7 @@ class Values:
     transfers: np.ndarray  # of each value to other ranks
     kept_s: np.ndarray  # from the last use to the release
     fetched_twice: int  # values that went to one rank more than once
+    further_fetches: int  # requests of a rank for a value that it had before
 
     def as_dict(self) -> dict[str, Any]:
         def quantiles(values: np.ndarray) -> dict[str, float] | None:
@@ -44,6 +45,7 @@ class Values:
             "max_transfers": int(self.transfers.max(initial=0)),
             "kept_after_last_use_s": quantiles(self.kept_s),
             "fetched_twice": self.fetched_twice,
+            "further_fetches": self.further_fetches,
         }
 
 
@@ -54,6 +56,7 @@ def values_of(recorded: Recorded) -> Values:
     kept = (stored["released_s"] - stored["last_use_s"])[~stored["left"]]
     waited = arrivals["time_s"] - arrivals["asked_s"]
     end_count, end_bytes = _left(recorded)
+    fetched_twice, further_fetches = _fetched_twice(recorded)
     return Values(
         written=len(stored),
         bytes=int(stored["bytes"].sum()),
@@ -65,7 +68,8 @@ def values_of(recorded: Recorded) -> Values:
         answer_s=_answers(recorded),
         transfers=table["transfers"],
         kept_s=kept[np.isfinite(kept)],
-        fetched_twice=_fetched_twice(recorded),
+        fetched_twice=fetched_twice,
+        further_fetches=further_fetches,
     )
 
 
@@ -90,6 +94,17 @@ def live(recorded: Recorded) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     return times[order], np.cumsum(count[order]), np.cumsum(size[order])
 
 
+def peak_if_released(recorded: Recorded) -> int:
+    """The most bytes of values at a time if each went with its last use, or at once if there was none."""
+    table = recorded.values[np.isfinite(recorded.values["stored_s"])]
+    used = np.isfinite(table["last_use_s"])
+    last = np.where(used, np.maximum(table["last_use_s"], table["stored_s"]), table["stored_s"])
+    times = np.r_[table["stored_s"], last]
+    size = np.r_[table["bytes"], -table["bytes"]]
+    order = np.lexsort((-size, times))
+    return int(np.cumsum(size[order]).max(initial=0))
+
+
 def _left(recorded: Recorded) -> tuple[int, int]:
     """What programs left behind, as the ranks counted it; of a killed one, what was not released."""
     if recorded.summaries:
@@ -99,12 +114,14 @@ def _left(recorded: Recorded) -> tuple[int, int]:
     return len(left), int(left["bytes"].sum())
 
 
-def _fetched_twice(recorded: Recorded) -> int:
-    """Values that came to one rank, which is not their home, for two fragments or more by a request each."""
+def _fetched_twice(recorded: Recorded) -> tuple[int, int]:
+    """Values that came to one rank, which is not their home, for two fragments or more by a request each; and
+    those requests but for the first ones.
+    """
     away = recorded.arrivals[np.isfinite(recorded.arrivals["asked_s"])]
     if not len(away):
-        return 0
+        return 0, 0
     order = np.lexsort((away["rank"], away["key"]))
     keys, ranks = away["key"][order], away["rank"][order]
     same = (keys[1:] == keys[:-1]) & (ranks[1:] == ranks[:-1])
-    return len(np.unique(keys[1:][same]))
+    return len(np.unique(keys[1:][same])), int(same.sum())

@@ -102,8 +102,9 @@ def matrix_picture(profile: Profile) -> Picture:
             1,
             column,
         )
-    figure.update_xaxes(title="to rank")
-    figure.update_yaxes(title="from rank", autorange="reversed")
+    whole_ranks = {"tick0": 0, "dtick": max(1, len(messages) // 8)}
+    figure.update_xaxes(title="to rank", **whole_ranks)
+    figure.update_yaxes(title="from rank", autorange="reversed", **whole_ranks)
     caption = "Sent, and accesses to windows."
     if together > 1:
         caption += (

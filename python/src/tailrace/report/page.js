@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-(() => {
+(async () => {
   const root = document.documentElement;
   const plots = [...document.querySelectorAll(".plot")];
   const color = (name) => getComputedStyle(root).getPropertyValue(name).trim();
@@ -25,8 +25,18 @@
     return layout.meta?.panels ? Math.round(layout.meta.panels * (plot.clientWidth - l - r) + t + b) : layout.height;
   };
 
+  const old = "This browser is too old for the pictures (it has no DecompressionStream).";
+  if (typeof DecompressionStream === "undefined") {
+    document.querySelectorAll(".plot, .timeline").forEach((element) => { element.textContent = old; });
+    return;
+  }
+  if (plots.length) {
+    const library = document.createElement("script");
+    library.textContent = await unpack(document.querySelector("[data-plotly]").textContent).text();
+    document.head.append(library);
+  }
   for (const plot of plots) {
-    const figure = JSON.parse(document.getElementById(plot.dataset.figure).textContent);
+    const figure = await unpack(document.getElementById(plot.dataset.figure).textContent).json();
     const options = { responsive: true, displaylogo: false, displayModeBar: matchMedia("(hover: hover)").matches ? "hover" : false,
       modeBarButtons: [["toImage", "zoom2d", "pan2d", "zoomIn2d", "zoomOut2d", "resetScale2d"]],
       toImageButtonOptions: { scale: 2 } };

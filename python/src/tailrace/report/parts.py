@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The parts a page is made of."""
 
+import base64
+import zlib
 from dataclasses import dataclass, field
 
 import plotly.graph_objects as go
@@ -77,3 +79,8 @@ class Section:
     lead: str = ""
     notes: list[str] = field(default_factory=list)
     pictures: list[Picture | Table | Listing | TimelineView] = field(default_factory=list)
+
+
+def packed(data: bytes, level: int = 9) -> str:
+    """As a page holds what is large: compressed, as letters. `unpack` of its script takes it apart."""
+    return base64.b64encode(zlib.compress(data, level)).decode()

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: BSD-3-Clause
-"use strict";
 // Draws timelines on canvases: every pixel column shows the share of its time that each kind of work takes.
 const Timeline = (() => {
   const ROW = 18, GAP = 3, GROUP = 7, AXIS = 34, TOP = 14;
@@ -8,15 +7,9 @@ const Timeline = (() => {
     "flush to device", "write that is waited for", "wait for output"];
   const decoded = new Map();
 
-  const unpack = async (text) => {
-    const bytes = Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
-    const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"));
-    return new Response(stream).arrayBuffer();
-  };
-
   // Columns over all rows become arrays per row, with times in seconds.
   const decode = async (source) => {
-    const buffer = await unpack(source.data);
+    const buffer = await unpack(source.data).arrayBuffer();
     const total = source.rows.reduce((sum, row) => sum + row.count, 0);
     const gaps = new Uint32Array(buffer, 0, total), lengths = new Uint32Array(buffer, 4 * total, total);
     const steps = new Int32Array(buffer, 8 * total, total), sizes = new Float32Array(buffer, 12 * total, total);
@@ -276,10 +269,6 @@ const Timeline = (() => {
   }
 
   const start = async (element) => {
-    if (typeof DecompressionStream === "undefined") {
-      element.textContent = "This browser is too old for the timeline (it has no DecompressionStream).";
-      return null;
-    }
     const id = element.dataset.source;
     if (!decoded.has(id)) decoded.set(id, decode(JSON.parse(document.getElementById(id).textContent)));
     return new View(element, await decoded.get(id));

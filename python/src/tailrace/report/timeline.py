@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The timeline: what every thread did, packed small for the page, which draws it and zooms into it."""
 
-import base64
-import zlib
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,6 +9,7 @@ from tailrace.figures import theme
 from tailrace.report import intervals
 from tailrace.report.analysis import Analysis
 from tailrace.report.lanes import Lane
+from tailrace.report.parts import packed
 from tailrace.report.writers import Writer
 from tailrace.trace import KINDS
 
@@ -66,7 +65,7 @@ class Timeline:
                 for row in self.rows
             ],
             "quantum": self.quantum_s,
-            "data": base64.b64encode(zlib.compress(self._packed(), 9)).decode(),
+            "data": packed(self._packed()),
         }
 
     @property

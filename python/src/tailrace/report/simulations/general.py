@@ -13,7 +13,7 @@ from tailrace.data.cuts import PICTURE_POINTS, space_dims
 from tailrace.data.grid import AXES, Grid
 from tailrace.data.run import Run as Output
 from tailrace.figures import theme
-from tailrace.figures.fields import NO_BOX, PAGE_WIDTH
+from tailrace.figures.fields import NO_BOX, PAGE_WIDTH, in_steps
 from tailrace.report.load import Run
 from tailrace.report.parts import Number, Picture, Section
 from tailrace.units import si_text
@@ -178,7 +178,8 @@ def add_front(
     across, down = cut.across[0], cut.down[0]
     hover = f"{across} %{{x:.5g}} {grid.unit}<br>{down} %{{y:.5g}} {grid.unit}<br><b>%{{z:.3g}}</b>{NO_BOX}"
     x, y = (cut.values.coords[dim].values for dim in (cut.across, cut.down))
-    heatmap = go.Heatmap(x=x, y=y, z=cut.values.values, coloraxis="coloraxis", hovertemplate=hover)
+    shown = in_steps(cut.values.values)
+    heatmap = go.Heatmap(x=x, y=y, z=shown, coloraxis="coloraxis", hovertemplate=hover)
     figure.add_trace(heatmap, row, column)
     add_points(figure, row, column, cut, grid, sources, "star", "source")
     figure.update_yaxes(
