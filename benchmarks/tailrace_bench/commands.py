@@ -350,9 +350,7 @@ def exchange(
     rounds: Annotated[
         int | None, typer.Option(metavar="N", min=1, help="In which all take turns (default: 30).")
     ] = None,
-    quick: Annotated[
-        bool, typer.Option("--quick", help="One number per value, 15 rounds: a look.")
-    ] = False,
+    quick: Annotated[bool, typer.Option("--quick", help="One number per value, 15 rounds: a look.")] = False,
     puts: Annotated[
         int | None,
         typer.Option(

@@ -24,6 +24,8 @@ constexpr std::size_t batch_bytes = 65536;
 /// Of messages that MPI has not sent yet, and of answers that have not come: beyond, an operation waits
 /// before it begins.
 constexpr std::size_t on_the_way_bytes = std::size_t{4} << 20;
+/// The same of messages: Open MPI goes through all that it could not send yet in each of its calls.
+constexpr std::size_t on_the_way_messages = 64;
 constexpr int looks_at_once = 16;
 
 /// The objects of the process: a rank that waits for one serves the others too.
@@ -93,9 +95,13 @@ void Far::drop_sent() {
 }
 
 void Far::make_room() {
-  if (sending_bytes_ + expected_bytes_ < on_the_way_bytes) return;
+  const auto within = [&](std::size_t part) {
+    return sending_bytes_ + expected_bytes_ < on_the_way_bytes / part &&
+           sends_.size() < on_the_way_messages / part;
+  };
+  if (within(1)) return;
   aggregator_.flush();
-  wait([&] { return sending_bytes_ + expected_bytes_ < on_the_way_bytes / 2; }, "room for messages");
+  wait([&] { return within(2); }, "room for messages");
 }
 
 void Far::begin(int rank, const Record& record, std::span<const std::byte> body) {
