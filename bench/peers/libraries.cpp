@@ -23,6 +23,11 @@ std::vector<Library> libraries([[maybe_unused]] mpi::CommView comm, [[maybe_unus
                  "absent: not found when Tailrace was built (libglobalarrays-dev, libarmci-mpi-dev)",
                  {}});
 #endif
+#ifdef TAILRACE_PEER_COARRAYS
+  all.push_back(coarray_library(comm, load, components));
+#else
+  all.push_back({"OpenCoarrays", "absent: not found when Tailrace was built (libcoarrays-openmpi-dev)", {}});
+#endif
   return all;
 }
 

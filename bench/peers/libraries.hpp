@@ -29,6 +29,10 @@ Library gslib_library(mpi::CommView comm, const IndexLoad& load, int components)
 /// Element-wise gather and scatter-accumulate of Global Arrays. Values of one number only. @collective{comm}
 Library global_arrays_library(mpi::CommView comm, const IndexLoad& load, int components);
 #endif
+#ifdef TAILRACE_PEER_COARRAYS
+/// Puts into coarrays of OpenCoarrays; nothing adds up there. @collective{comm}
+Library coarray_library(mpi::CommView comm, const IndexLoad& load, int components);
+#endif
 
 /// All of them, those that are absent by name. @collective{comm}
 std::vector<Library> libraries(mpi::CommView comm, const IndexLoad& load, int components);

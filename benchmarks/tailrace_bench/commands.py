@@ -350,9 +350,7 @@ def exchange(
     rounds: Annotated[
         int | None, typer.Option(metavar="N", min=1, help="In which all take turns (default: 30).")
     ] = None,
-    quick: Annotated[
-        bool, typer.Option("--quick", help="One number per value, five rounds: a look.")
-    ] = False,
+    quick: Annotated[bool, typer.Option("--quick", help="One number per value, 15 rounds: a look.")] = False,
     puts: Annotated[
         int | None,
         typer.Option(
@@ -386,7 +384,7 @@ def exchange(
         loads=known_words("--load", load, benchmark.LOADS),
         components=tuple(components or ((1,) if quick else (1, 4))),
         ranks=ranks,
-        rounds=rounds or (5 if quick else 30),
+        rounds=rounds or (15 if quick else 30),
         puts=puts if puts is not None else (200_000 if quick else 1_000_000),
     )
     publish(lambda: benchmark.measure(request), exchange_tables.print_document, json)

@@ -133,6 +133,7 @@ def ratios_of(samples: dict[str, list[float]]) -> dict[str, Spread]:
     }
     longest = [max(pair) for pair in zip(samples["alone auto"], samples["computed auto"], strict=True)]
     found["overlapped over longest"] = ratios(samples["overlapped auto"], longest)
+    found["copying over exchange"] = ratios(samples["copied auto"], samples["alone auto"])
     gather = spread(samples["gather persistent"]).median
     found["map over gather"] = spread([one / gather for one in samples["make persistent"]])
     found["rebuild over gather"] = spread([one / gather for one in samples["rebuild persistent"]])

@@ -1,25 +1,28 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "exchange/aggregator.hpp"
 
+#include <cstring>
 #include <utility>
-
-#include "base/bytes.hpp"
 
 namespace tailrace::exchange {
 
 Aggregator::Queue::iterator Aggregator::begin_message(int rank, double now_s) {
+  constexpr std::size_t last_record_bytes = 128;  // of a usual one, which may go beyond the size
   queue_.push_back({rank, now_s, {}});
-  queue_.back().message.reserve(rules_.message_bytes);
+  queue_.back().message.reserve(rules_.message_bytes + last_record_bytes);
   return by_rank_[rank] = std::prev(queue_.end());
 }
 
 void Aggregator::append(Queue::iterator waiting, std::span<const std::byte> head,
                         std::span<const std::byte> body) {
-  append_bytes(waiting->message, head);
-  append_bytes(waiting->message, body);
+  Message& message = waiting->message;
+  const std::size_t at = message.size();
+  message.resize(at + head.size() + body.size());
+  std::memcpy(message.data() + at, head.data(), head.size());
+  if (!body.empty()) std::memcpy(message.data() + at + head.size(), body.data(), body.size());
   last_ = waiting;
   waiting_bytes_ += head.size() + body.size();
-  if (waiting->message.size() >= rules_.message_bytes) leave(waiting);
+  if (message.size() >= rules_.message_bytes) leave(waiting);
   while (waiting_bytes_ > rules_.total_bytes) leave(queue_.begin());
 }
 

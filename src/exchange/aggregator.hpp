@@ -7,7 +7,8 @@
 #include <list>
 #include <span>
 #include <unordered_map>
-#include <vector>
+
+#include "base/aligned.hpp"
 
 namespace tailrace::exchange {
 
@@ -25,7 +26,7 @@ struct AggregationRules {
 /// here communicates: what a message leaves by is the caller's.
 class Aggregator {
  public:
-  using Message = std::vector<std::byte>;
+  using Message = AlignedVector<std::byte>;
   /// `send` takes a message to a rank; it does not call this object.
   using Send = std::function<void(int rank, Message message)>;
   Aggregator(const AggregationRules& rules, Send send) : rules_(rules), send_(std::move(send)) {}
@@ -38,6 +39,10 @@ class Aggregator {
   void append(int rank, std::span<const std::byte> head, std::span<const std::byte> body,
               const Clock& clock) {
     append(last_ != queue_.end() && last_->rank == rank ? last_ : message_to(rank, clock), head, body);
+  }
+  /// Returns whether the next record to a rank begins a message. @local
+  [[nodiscard]] bool begins_message(int rank) const {
+    return (last_ == queue_.end() || last_->rank != rank) && by_rank_.count(rank) == 0;
   }
   /// Lets the message to a rank leave, those that are older than the rules allow, or all. @local
   void flush(int rank);

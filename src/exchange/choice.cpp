@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <limits>
 #include <map>
 #include <span>
 
@@ -18,12 +17,15 @@ namespace tailrace::exchange {
 
 namespace {
 
-/// Rounds that each candidate is measured in; the one before is not counted.
-constexpr std::size_t rounds = 5;
+/// Rounds that each candidate is measured in; the one before is not counted. Of two, when one of them was
+/// chosen before: more, as noise must not decide.
+constexpr std::size_t first_rounds = 5, rounds_of_two = 15;
 /// Flights of a build that are looked at, and that are enough to judge a transport by.
 constexpr std::size_t recent_flights = 64, enough_flights = 8;
 /// A transport that takes so many times as long as when it was chosen has become slower.
 constexpr double slower = 1.5;
+/// It is left for one that takes at most this part of its time in this share of the rounds of both.
+constexpr double clearly_faster = 0.9, needed_share = 0.75;
 /// Seconds in which a message around a ring has to arrive.
 constexpr double ring_limit_s = 5;
 
@@ -110,12 +112,22 @@ std::vector<TransportTiming> probe(mpi::CommView comm, const mpi::Node& node) {
 
 Choice::Choice(mpi::CommView comm, std::vector<TransportTiming> timings)
     : comm_(comm), consultation_(std::make_unique<mpi::Consultation>(comm)), timings_(std::move(timings)) {
+  std::vector<std::string> names;
   for (const auto& timing : timings_)
-    if (timing.obstacle.empty()) candidates_.push_back({&find_transport(timing.name), {}});
-  if (candidates_.empty())
+    if (timing.obstacle.empty()) names.push_back(timing.name);
+  if (names.empty())
     throw Error(ErrorKind::internal, "no exchange transport carries messages around a ring of the ranks",
                 "name one, to see what it fails with");
-  if (candidates_.size() == 1) decide(std::string(candidates_.front().transport->name));
+  try_out(names, first_rounds);
+  if (names.size() == 1) decide(names.front());
+}
+
+void Choice::try_out(const std::vector<std::string>& names, std::size_t rounds) {
+  candidates_.clear();
+  for (const auto& name : names) candidates_.push_back({&find_transport(name), {}});
+  rounds_ = rounds;
+  flights_ = 0;
+  stage_ = Stage::measuring;
 }
 
 const Transport& Choice::next() {
@@ -124,7 +136,7 @@ const Transport& Choice::next() {
     ask();
   } else if (stage_ == Stage::asking) {
     wait();
-    consultation_->answer(comm_.is_root() ? fastest() : "");
+    consultation_->answer(comm_.is_root() ? winner() : "");
     stage_ = Stage::answering;
   } else if (stage_ == Stage::answering) {
     wait();
@@ -145,53 +157,69 @@ void Choice::record(const Transport& transport, double cost_s) {
 
 bool Choice::measured() const {
   return std::all_of(candidates_.begin(), candidates_.end(),
-                     [](const Candidate& one) { return one.costs_s.size() > rounds; });
+                     [&](const Candidate& one) { return one.costs_s.size() > rounds_; });
 }
 
+/// Of each round, that of the rank where it took longest is what counts.
 void Choice::ask() {
-  std::vector<double> medians;
-  for (const Candidate& candidate : candidates_)
-    medians.push_back(median({candidate.costs_s.begin() + 1, candidate.costs_s.end()}));
-  consultation_->ask(std::move(medians));
+  std::vector<double> costs_s;
+  for (const Candidate& candidate : candidates_) {
+    const auto first = candidate.costs_s.begin() + 1;
+    costs_s.insert(costs_s.end(), first, first + static_cast<std::ptrdiff_t>(rounds_));
+  }
+  consultation_->ask(std::move(costs_s));
   stage_ = Stage::asking;
 }
 
-/// On the root: the name of the transport whose slowest rank is the fastest.
-std::string Choice::fastest() {
-  const auto& slowest = consultation_->largest();
-  for (std::size_t i = 0; i < candidates_.size(); ++i)
+/// On the root: the name of the transport to take from now on.
+std::string Choice::winner() {
+  const std::span<const double> all(consultation_->largest());
+  const auto of = [&](std::size_t i) { return all.subspan(i * rounds_, rounds_); };
+  std::size_t best = 0;
+  std::vector<double> medians;
+  for (std::size_t i = 0; i < candidates_.size(); ++i) {
+    medians.push_back(median({of(i).begin(), of(i).end()}));
     for (auto& timing : timings_)
-      if (timing.name == candidates_[i].transport->name) timing.cost_s = slowest[i];
-  const auto best = std::min_element(slowest.begin(), slowest.end()) - slowest.begin();
-  return std::string(candidates_[static_cast<std::size_t>(best)].transport->name);
+      if (timing.name == candidates_[i].transport->name) timing.cost_s = medians[i];
+    if (medians[i] < medians[best]) best = i;
+  }
+  if (before_ != nullptr) {
+    std::size_t won = 0;
+    for (std::size_t round = 0; round < rounds_; ++round)
+      won += of(1)[round] <= clearly_faster * of(0)[round] ? 1 : 0;
+    best = static_cast<double>(won) >= needed_share * static_cast<double>(rounds_) ? 1 : 0;
+  }
+  return std::string(candidates_[best].transport->name);
 }
 
 void Choice::reconsider() {
-  if (!decided() || candidates_.size() == 1) return;
+  if (!decided() || timings_.size() == 1) return;
   // All ranks have had the same flights, so they agree on whether these are enough.
   const bool enough = recent_s_.size() >= enough_flights;
   const double now_s = enough ? mpi::max(comm_, median(recent_s_)) : 0;
   recent_s_.clear();
-  if (!enough || mpi::max(comm_, std::int64_t{comm_.is_root() && too_slow(now_s)}) == 0) return;
-  left_.emplace_back(chosen_->name);
-  for (Candidate& candidate : candidates_) candidate.costs_s.clear();
-  for (auto& timing : timings_) timing.chosen = false;
+  if (!enough) return;
+  const TransportTiming* const rival = comm_.is_root() ? rival_of(now_s) : nullptr;
+  const std::int64_t number = mpi::max(comm_, rival == nullptr ? 0 : rival - timings_.data() + 1);
+  if (number == 0) return;
+  before_ = chosen_;
   chosen_ = nullptr;
-  flights_ = 0;
-  stage_ = Stage::measuring;
+  for (auto& timing : timings_) timing.chosen = false;
+  try_out({std::string(before_->name), timings_[static_cast<std::size_t>(number) - 1].name}, rounds_of_two);
 }
 
-/// On the root, which has all times.
-bool Choice::too_slow(double now_s) const {
-  double then_s = 0, next_s = std::numeric_limits<double>::infinity();
+/// On the root, which has all times: what is to be tried against the chosen transport, or null.
+const TransportTiming* Choice::rival_of(double now_s) const {
+  const TransportTiming* rival = nullptr;
+  double then_s = 0;
   for (const auto& timing : timings_) {
-    if (!timing.obstacle.empty()) continue;
     if (timing.chosen)
       then_s = timing.cost_s;
-    else
-      next_s = std::min(next_s, timing.cost_s);
+    else if (timing.obstacle.empty() && (rival == nullptr || timing.cost_s < rival->cost_s))
+      rival = &timing;
   }
-  return now_s > slower * then_s && now_s > next_s;
+  const bool slow = rival != nullptr && now_s > slower * then_s && now_s > rival->cost_s;
+  return slow ? rival : nullptr;
 }
 
 void Choice::finish_comparison() {
@@ -207,6 +235,8 @@ void Choice::wait() {
 
 void Choice::decide(const std::string& name) {
   chosen_ = &find_transport(name);
+  if (before_ != nullptr && before_ != chosen_) left_.emplace_back(before_->name);
+  before_ = nullptr;
   for (auto& timing : timings_) timing.chosen = timing.name == name;
   stage_ = Stage::decided;
 }

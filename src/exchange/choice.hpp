@@ -31,7 +31,9 @@ class Choice {
   /// A flight took so long. All ranks record theirs in the same order. @local
   void record(const Transport& transport, double cost_s);
   /// Between flights, of a new map of the same shape: if the chosen transport has become much slower since it
-  /// was chosen, and slower than the next best was then, all are tried again. @collective{comm}, synchronises
+  /// was chosen, and slower than the next best was then, the two take turns for some flights. It is left only
+  /// if the other one is clearly faster in most of these: what slows down everything changes nothing.
+  /// @collective{comm}, synchronises
   void reconsider();
 
   /// Before the communicator goes: waits for a comparison that is under way. @collective{comm}
@@ -43,7 +45,7 @@ class Choice {
   /// What was tried; once it is decided, with the medians of the slowest ranks. On rank 0; elsewhere those of
   /// this rank.
   [[nodiscard]] const std::vector<TransportTiming>& timings() const noexcept { return timings_; }
-  /// What was chosen before and has been tried again. The same on all ranks.
+  /// What was chosen before and was left for another one. The same on all ranks.
   [[nodiscard]] const std::vector<std::string>& left() const noexcept { return left_; }
 
  private:
@@ -53,20 +55,22 @@ class Choice {
     const Transport* transport;
     std::vector<double> costs_s;
   };
+  void try_out(const std::vector<std::string>& names, std::size_t rounds);
   [[nodiscard]] bool measured() const;
   void ask();
-  [[nodiscard]] std::string fastest();
+  [[nodiscard]] std::string winner();
   void wait();
   void decide(const std::string& name);
-  [[nodiscard]] bool too_slow(double now_s) const;
+  [[nodiscard]] const TransportTiming* rival_of(double now_s) const;
 
   mpi::CommView comm_;
   std::unique_ptr<mpi::Consultation> consultation_;
   std::vector<TransportTiming> timings_;
-  std::vector<Candidate> candidates_;
+  std::vector<Candidate> candidates_;  ///< that take turns; first the one that was chosen before, if any
+  std::size_t rounds_ = 0;             ///< that count, of each
   std::size_t flights_ = 0;
   Stage stage_ = Stage::measuring;
-  const Transport* chosen_ = nullptr;
+  const Transport *chosen_ = nullptr, *before_ = nullptr;
   std::vector<double> recent_s_;  ///< costs of the first flights since it was chosen, or of this build
   std::vector<std::string> left_;
 };

@@ -101,9 +101,10 @@ bool Flight::Work::advance() {
 void Flight::Work::finish() {
   const double start_s = monotonic_s();
   const std::int64_t sent = context_.traffic->counts.bytes;
+  const bool sends = !unsent_.empty();
   send_what_fits();
-  complete();
-  const double waiting_since_s = monotonic_s();
+  const bool computes = complete();
+  const double waiting_since_s = sends || computes ? monotonic_s() : start_s;
   bool waited = false, all_here = false;
   const auto look = [&] {
     if (context_.order && context_.order->agreed()) context_.order.reset();
@@ -291,7 +292,10 @@ class Contributions final : public Combining {
   void begun() override {
     if (turn_ == 0) combine_own(plan_.in_turn);
   }
-  void complete() override { combine_own(plan_.alone); }
+  bool complete() override {
+    combine_own(plan_.alone);
+    return true;
+  }
   void combine_own(const PairedEntries& own) {
     for (std::size_t i = 0; i < values_.list().size(); ++i)
       own.combine(values_.list()[i], into().list()[i], how());

@@ -64,8 +64,8 @@ class Flight::Work {
   /// Does what needs no message and comes before what messages bring: once, when the first are on their way.
   virtual void begun() {}
   /// Does what needs no message and may come late: once, when the caller has finished and all that fits is on
-  /// its way.
-  virtual void complete() {}
+  /// its way. Returns whether there was anything to do.
+  virtual bool complete() { return false; }
   void arrived(std::size_t i) const {
     if (arrival_) arrival_(context_.line.from()[i].rank);
   }

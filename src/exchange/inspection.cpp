@@ -73,20 +73,14 @@ class Search {
   /// Lists what is not in the rank's own extent, and returns how many these are. Most groups of neighbours
   /// have nothing of others, and take few instructions of several numbers each.
   std::size_t set_aside(std::span<const std::int64_t> batch, std::size_t first, std::int64_t from) {
-    constexpr std::size_t group = 16;
-    const auto owned = static_cast<std::uint64_t>(result_.owned), start = static_cast<std::uint64_t>(from);
+    constexpr std::size_t group = 32;
+    const auto start = static_cast<std::uint64_t>(from);
+    const auto owned = static_cast<std::uint64_t>(result_.owned);
     std::size_t others = 0;
     for (std::size_t at = 0; at < batch.size(); at += group) {
       const auto part = batch.subspan(at, std::min(group, batch.size() - at));
       std::int32_t* const slots = result_.slots.data() + first + at;
-      bool all_own = true;
-      for (std::size_t i = 0; i < part.size(); ++i) {
-        const std::uint64_t local =
-            static_cast<std::uint64_t>(part[i]) - start;  // beyond what is owned: huge
-        slots[i] = static_cast<std::int32_t>(local);
-        all_own &= local < owned;
-      }
-      if (all_own) continue;
+      if (make_local(part.data(), part.size(), start, owned, slots)) continue;
       for (std::size_t i = 0; i < part.size(); ++i) {
         positions_[others] = first + at + i;
         indices_[others] = part[i];
@@ -94,6 +88,17 @@ class Search {
       }
     }
     return others;
+  }
+  /// Subtracts the rank's first index, and returns whether all that is left is below `owned`.
+  static bool make_local(const std::int64_t* __restrict indices, std::size_t count, std::uint64_t start,
+                         std::uint64_t owned, std::int32_t* __restrict slots) {
+    std::uint64_t outside = 0;  // negative as soon as one is: vectors have no comparison of such numbers
+    for (std::size_t i = 0; i < count; ++i) {
+      const std::uint64_t local = static_cast<std::uint64_t>(indices[i]) - start;
+      slots[i] = static_cast<std::int32_t>(local);
+      outside |= local | (owned - 1 - local);
+    }
+    return static_cast<std::int64_t>(outside) >= 0;
   }
   std::size_t all_of(std::span<const std::int64_t> batch, std::size_t first) {
     for (std::size_t i = 0; i < batch.size(); ++i) {

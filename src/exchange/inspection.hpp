@@ -6,6 +6,7 @@
 #include <span>
 #include <vector>
 
+#include "base/aligned.hpp"
 #include "tailrace/exchange/distribution.hpp"
 
 /// What a vector of global indices asks of which rank. Nothing here communicates: one process can inspect on
@@ -23,11 +24,11 @@ struct Source {
 /// What one rank reads. A slot is a place in an array that has the rank's own values first and a landing slot
 /// for each distinct remote index behind them, ordered by owner and by the owner's local index.
 struct Inspection {
-  std::int32_t owned = 0;            ///< slots of own values
-  std::vector<std::int32_t> slots;   ///< of each position of the index vector
-  std::vector<Source> sources;       ///< by rank; `first` counts from the first landing slot
-  std::vector<std::int64_t> wanted;  ///< of each landing slot: the local index on its owner
-  std::int64_t rim = 0;              ///< positions with a landing slot
+  std::int32_t owned = 0;             ///< slots of own values
+  AlignedVector<std::int32_t> slots;  ///< of each position of the index vector
+  std::vector<Source> sources;        ///< by rank; `first` counts from the first landing slot
+  std::vector<std::int64_t> wanted;   ///< of each landing slot: the local index on its owner
+  std::int64_t rim = 0;               ///< positions with a landing slot
 
   [[nodiscard]] std::int32_t array_size() const noexcept {
     return owned + static_cast<std::int32_t>(wanted.size());

@@ -24,6 +24,8 @@ constexpr std::size_t batch_bytes = 65536;
 /// Of messages that MPI has not sent yet, and of answers that have not come: beyond, an operation waits
 /// before it begins.
 constexpr std::size_t on_the_way_bytes = std::size_t{4} << 20;
+/// The same of messages: Open MPI goes through all that it could not send yet in each of its calls.
+constexpr std::size_t on_the_way_messages = 64;
 constexpr int looks_at_once = 16;
 
 /// The objects of the process: a rank that waits for one serves the others too.
@@ -57,7 +59,7 @@ Far::Far(mpi::CommView comm, const HeapOptions& options, HeapCounts& counts, Res
       counts_(counts),
       resolve_(std::move(resolve)),
       aggregator_(rules_of(options),
-                  [this](int rank, std::vector<std::byte> message) { post(rank, std::move(message)); }) {
+                  [this](int rank, Aggregator::Message message) { post(rank, std::move(message)); }) {
   all().push_back(this);
 }
 
@@ -69,7 +71,7 @@ Far::~Far() {
         new std::vector(std::move(sending_)));  // MPI still reads it, while an error ends the program
 }
 
-void Far::post(int rank, std::vector<std::byte> message) {
+void Far::post(int rank, Aggregator::Message message) {
   ++counts_.messages;
   counts_.bytes += static_cast<std::int64_t>(message.size());
   counts_.largest_message = std::max(counts_.largest_message, static_cast<std::int64_t>(message.size()));
@@ -93,19 +95,50 @@ void Far::drop_sent() {
 }
 
 void Far::make_room() {
-  if (sending_bytes_ + expected_bytes_ < on_the_way_bytes) return;
+  const auto within = [&](std::size_t part) {
+    return sending_bytes_ + expected_bytes_ < on_the_way_bytes / part &&
+           sends_.size() < on_the_way_messages / part;
+  };
+  if (within(1)) return;
   aggregator_.flush();
-  wait([&] { return sending_bytes_ + expected_bytes_ < on_the_way_bytes / 2; }, "room for messages");
+  wait([&] { return within(2); }, "room for messages");
 }
 
 void Far::begin(int rank, const Record& record, std::span<const std::byte> body) {
   make_room();
-  peers_[rank].used = true;
+  Peer& peer = peer_of(rank);
+  peer.used = true;
   ++counts_.far;
+  append(rank, peer, record, body);
+}
+
+void Far::append(int rank, Peer& peer, const Record& record, std::span<const std::byte> body) {
+  peer.block = record.verb == Verb::put ? std::int64_t{record.block} : -1;
   aggregator_.append(rank, std::as_bytes(std::span(&record, 1)), body, monotonic_s);
 }
 
+Far::Peer& Far::peer_of(int rank) {
+  if (last_peer_.first != rank) last_peer_ = {rank, &peers_[rank]};
+  return *last_peer_.second;
+}
+
+bool Far::put_word(const FarPlace& to, std::span<const std::byte> bytes) {
+  constexpr std::uint64_t end_of_offsets = std::uint64_t{1} << 48U;
+  if (bytes.size() != sizeof(std::uint64_t) || to.offset >= end_of_offsets) return false;
+  make_room();  // lets messages leave
+  Peer& peer = peer_of(to.rank);
+  if (peer.block != std::int64_t{to.block} || aggregator_.begins_message(to.rank)) return false;
+  peer.used = true;
+  ++counts_.far;
+  const WordRecord record{.offset_high = static_cast<std::uint16_t>(to.offset >> 32U),
+                          .offset_low = static_cast<std::uint32_t>(to.offset),
+                          .word = value_at<std::uint64_t>(bytes)};
+  aggregator_.append(to.rank, std::as_bytes(std::span(&record, 1)), {}, monotonic_s);
+  return true;
+}
+
 void Far::put(FarPlace to, std::span<const std::byte> bytes) {
+  if (put_word(to, bytes)) return;
   for_each_batch(bytes, to, [&](const FarPlace& place, std::span<const std::byte> batch) {
     begin(place.rank,
           {.verb = Verb::put,
@@ -157,7 +190,7 @@ void Far::fetch(const FarPlace& at, const Change& change, std::uint64_t& result)
 }
 
 void Far::reply(int rank, const Record& record, std::span<const std::byte> body) {
-  aggregator_.append(rank, std::as_bytes(std::span(&record, 1)), body, monotonic_s);
+  append(rank, peers_[rank], record, body);
   replied_.push_back(rank);
 }
 
@@ -176,7 +209,8 @@ void Far::serve(int rank, const Record& record, std::span<const std::byte> body)
   };
   switch (record.verb) {
     case Verb::put:
-      return copy_number_or_bytes(place(), body.data(), body.size());
+    case Verb::put_word:
+      return;  // `receive` has carried them out
     case Verb::change:
       apply_change(place(), value_at<Change>(body));
       return;
@@ -197,12 +231,26 @@ void Far::serve(int rank, const Record& record, std::span<const std::byte> body)
 }
 
 void Far::receive(int rank, std::span<const std::byte> message) {
+  std::byte* block = nullptr;  // of the last put
   while (!message.empty()) {
+    if (value_at<Verb>(message) == Verb::put_word) {
+      const auto record = value_at<WordRecord>(message);
+      copy_number_or_bytes(block + record.offset(), std::as_bytes(std::span(&record.word, 1)).data(),
+                           sizeof record.word);
+      message = message.subspan(sizeof record);
+      ++counts_.served;
+      continue;
+    }
     const auto record = value_at<Record>(message);
-    const std::size_t body = record.verb == Verb::get ? 0 : record.bytes;
+    const auto body = message.subspan(sizeof record, record.verb == Verb::get ? 0 : record.bytes);
     if (record.verb < Verb::value) ++counts_.served;
-    serve(rank, record, message.subspan(sizeof record, body));
-    message = message.subspan(sizeof record + body);
+    if (record.verb == Verb::put) {
+      block = resolve_(record.block, 0);
+      copy_number_or_bytes(block + record.offset, body.data(), body.size());
+    } else {
+      serve(rank, record, body);
+    }
+    message = message.subspan(sizeof record + body.size());
   }
 }
 
@@ -252,8 +300,7 @@ void Far::ask(int rank, Peer& peer) {
   if (peer.used) {
     ++peer.asked;
     ++unanswered_;
-    const Record record{.verb = Verb::ask};
-    aggregator_.append(rank, std::as_bytes(std::span(&record, 1)), {}, monotonic_s);
+    append(rank, peer, {.verb = Verb::ask}, {});
     peer.used = false;
   }
   send(rank);

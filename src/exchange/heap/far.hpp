@@ -7,6 +7,7 @@
 #include <map>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "exchange/aggregator.hpp"
@@ -60,20 +61,30 @@ class Far {
   [[nodiscard]] static std::size_t bound_bytes(const HeapOptions& options);
 
  private:
-  enum class Verb : std::uint8_t { put, change, fetch, get, value, ask, done };
-  /// Precedes the bytes of each operation in a message.
+  enum class Verb : std::uint8_t { put, put_word, change, fetch, get, value, ask, done };
+  /// Precedes the bytes of each operation in a message, but for `put_word`.
   struct Record {
     Verb verb = Verb::put;
-    AtomicOp op = AtomicOp::load;
-    Number number = Number::int64;
     std::uint32_t block = 0;
     std::uint64_t offset = 0;
     std::uint32_t token = 0;  ///< of who asks, for the answer
     std::uint32_t bytes = 0;  ///< that follow; of `get`: that are wanted
   };
+  /// Eight bytes for the block of the record before: half the bytes of a record of its own.
+  struct WordRecord {
+    Verb verb = Verb::put_word;
+    std::uint16_t offset_high = 0;
+    std::uint32_t offset_low = 0;
+    std::uint64_t word = 0;
+
+    [[nodiscard]] std::uint64_t offset() const noexcept {
+      return std::uint64_t{offset_high} << 32U | offset_low;
+    }
+  };
   struct Peer {
     bool used = false;                      ///< since it was asked last
     std::uint32_t asked = 0, answered = 0;  ///< whether all is done
+    std::int64_t block = -1;                ///< of the last record to it, if that is a put
   };
 
   void progress();
@@ -83,8 +94,12 @@ class Far {
   void take_answer(std::uint32_t token, std::span<const std::byte> body);
   std::uint32_t expect(std::span<std::byte> out);
   void begin(int rank, const Record& record, std::span<const std::byte> body);
+  void append(int rank, Peer& peer, const Record& record, std::span<const std::byte> body);
+  /// Returns whether it was a word for the block of the record before.
+  bool put_word(const FarPlace& to, std::span<const std::byte> bytes);
+  Peer& peer_of(int rank);
   void make_room();
-  void post(int rank, std::vector<std::byte> message);
+  void post(int rank, Aggregator::Message message);
   void drop_sent();
   void ask(int rank, Peer& peer);
   [[nodiscard]] std::string silent_ranks() const;
@@ -94,13 +109,14 @@ class Far {
   HeapCounts& counts_;
   Resolve resolve_;
   Aggregator aggregator_;
-  std::map<int, Peer> peers_;  ///< that this rank has had operations towards
+  std::map<int, Peer> peers_;  ///< that this rank has sent records to
+  std::pair<int, Peer*> last_peer_{-1, nullptr};
   std::uint32_t unanswered_ = 0;
   std::vector<std::span<std::byte>> expected_;  ///< by token; where an answer goes
   std::vector<std::uint32_t> free_tokens_;
   std::size_t expected_bytes_ = 0, missing_ = 0;  ///< of answers that have not come, and their number
   std::vector<MPI_Request> sends_;
-  std::vector<std::vector<std::byte>> sending_;  ///< their messages
+  std::vector<Aggregator::Message> sending_;  ///< their messages
   std::size_t sending_bytes_ = 0;
   std::vector<int> replied_;  ///< ranks with answers in the aggregator
 };
