@@ -312,7 +312,8 @@ def test_exchange_benchmark(tmp_path):
     assert (row["load"], row["components"], found["settings"]["ranks"]) == ("one-word", 3, 2)
     assert row["best"] != "auto" and {"auto", "persistent", "isend", row["best"]} <= set(row["against_hand"])
     assert set(row["other_hands"]) == {"alltoallv", "rma-fence", "rma-pscw", "rma-lock"}
-    assert set(row["libraries"]) == {"PETSc", "gslib", "Global Arrays"}  # absent ones with the reason
+    peers = {"PETSc", "gslib", "Global Arrays", "OpenCoarrays"}
+    assert set(row["libraries"]) == peers  # absent ones with the reason
     assert set(found["puts"]) == {"within a node", "between nodes, packed", "between nodes, one by one"}
     aims = {aim["aim"]: aim for aim in found["aims"]}
     persistent = row["time_s"]["gather persistent"]["median"]

@@ -77,11 +77,11 @@ CHANGES = [
     ("flags", lambda: os.environ.update(CXX_FLAGS="-O1 -I."), ALL),
     ("another compiler", lambda: os.environ.update(CXX=other_compiler()), ALL),
     ("one more source", lambda: Path("more.cpp").write_text("void more() {}\n"), ["more.cpp"]),
-    ("a damaged object", lambda: damage([max(kept_objects(), key=lambda one: one.stat().st_mtime_ns)]), 1),
+    ("a damaged object", lambda: damage(newest(kept_objects(), 1)), 1),
     ("all objects damaged", lambda: damage(kept_objects()), ALL),
-    ("a damaged record", lambda: damage(kept_records()[:1]), 1),
-    ("a record of something else", lambda: kept_records()[0].write_text("[1]"), 1),
-    ("objects gone", lambda: [path.unlink() for path in kept_objects()[:2]], 2),
+    ("a damaged record", lambda: damage(newest(kept_records(), 1)), 1),
+    ("a record of something else", lambda: newest(kept_records(), 1)[0].write_text("[1]"), 1),
+    ("objects gone", lambda: [path.unlink() for path in newest(kept_objects(), 2)], 2),
 ]  # fmt: skip
 
 
@@ -91,6 +91,11 @@ def kept_objects() -> list[Path]:
 
 def kept_records() -> list[Path]:
     return sorted(Path("cache").rglob("*.o.json"))
+
+
+def newest(files: list[Path], count: int) -> list[Path]:
+    """Those that were compiled or used last: others may be of earlier flags or sources."""
+    return sorted(files, key=lambda one: one.stat().st_mtime_ns)[-count:]
 
 
 def damage(files) -> None:
