@@ -64,7 +64,7 @@ PLANTED = (
         Variant((30, 20, 20), options=("-t", "2")),
     ),
     Planted("rank-is-slower", Variant((60, 2, 20)), Variant((60, 2, 9)), Variant((60, 3, 20))),
-    Planted("latency-bound", Variant((2000, 1, 15)), Variant((60, 1, 4000)), Variant((2000, 2001, 15))),
+    Planted("latency-bound", Variant((8000, 1, 6)), Variant((60, 1, 4000)), Variant((8000, 8001, 6))),
     Planted("expansion-starves", Variant((8000, 1, 3)), Variant((1000, 1, 400)), Variant((8000, 2, 3))),
     Planted("small-messages", Variant((2000, 0, 0)), Variant((200, 0, 2)), Variant((2000, 1, 0))),
     Planted("fetched-twice", Variant((60, 4, 1)), Variant((60, 1, 1)), Variant((60, 4, 0))),
