@@ -95,9 +95,7 @@ def leave_memory(pid: int, more_bytes: int) -> None:
 
 def test_memory_short_in_an_adaptation_ends_the_job_and_leaves_the_checkpoint(tmp_path):
     case, out = tmp_path / "short.toml", tmp_path / "short"
-    case.write_text(
-        '[case]\nsimulation = "heat"\n[heat]\nclass = "A"\n[checkpoint]\nevery = 10\n[time]\nsteps = 40\n'
-    )
+    case.write_text('[case]\nsimulation = "heat"\n[heat]\nclass = "A"\n[checkpoint]\nevery = 10\n')
     job = start("--case", case, "--out", out, ranks=2)
     job.wait_for(lambda: any((out / "checkpoints").glob("step-*[0-9]")), "checkpoint")
     leave_memory(job.rank_processes()[1], 512 << 10)  # enough for libraries, too little for another mesh
@@ -107,5 +105,4 @@ def test_memory_short_in_an_adaptation_ends_the_job_and_leaves_the_checkpoint(tm
     assert "out of memory" in str(ended) and "Fix: use more ranks" in str(ended), ended
     assert "Verification" not in str(ended) and "SUCCESSFUL" not in str(ended), ended
     ended = start("--case", case, "--out", out, "--resume", ranks=3).wait()
-    assert ended.status == 0, ended
-    assert jobs.account(out)["status"] == "finished" and jobs.account(out)["steps"] == 40
+    assert ended.status == 0 and "Verification Successful" in str(ended), ended
