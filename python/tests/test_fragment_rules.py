@@ -414,12 +414,12 @@ def test_advice_can_be_recomputed_by_hand_from_its_json(tmp_path):
         for advice in json.loads(json.dumps([finding.as_dict() for finding in findings(profile)])):
             rule, numbers = rules[advice["rule"]], advice["numbers"]
             assert eval(rule.condition, {"__builtins__": {}, **FUNCTIONS}, numbers)
-            gains = [
-                eval(gain, {"__builtins__": {}, **FUNCTIONS}, numbers) for gain in (rule.low, rule.expected)
-            ]
-            assert [advice["gain"][0], advice["expected"]] == pytest.approx(
-                [max(gain, 1.0) for gain in gains]
+            low, expected, high = (
+                eval(gain, {"__builtins__": {}, **FUNCTIONS}, numbers)
+                for gain in (rule.low, rule.expected, rule.high)
             )
+            assert advice["expected"] == pytest.approx(expected)
+            assert advice["gain"] == pytest.approx([max(low, 1.0), max(high, expected)])
             seen.add(rule.name)
     assert {"messages-behind-bodies", "late-inputs", "fetched-twice"} <= seen
 
