@@ -147,6 +147,15 @@ def plan(mode: str) -> dict:
     }
 
 
+def wait_for_listening_ranks(run_dir: Path) -> None:
+    """As in a simulation, no progress is reported before every rank listens to signals: one would kill a rank
+    that does not, and its launcher the others.
+    """
+    (run_dir / f"listening-{rank()}").touch()
+    while any(not (run_dir / f"listening-{other}").exists() for other in range(ranks())):
+        time.sleep(0.01)
+
+
 def mark_checkpoint(run_dir: Path) -> None:
     (run_dir / f"checkpoint-{rank()}").touch()
 
@@ -166,6 +175,7 @@ def main() -> int:
         os.kill(os.getpid(), signal.SIGKILL)
     arguments.plan_mode = fake.get("mode", "")
     run_dir.mkdir(parents=True, exist_ok=True)
+    wait_for_listening_ranks(run_dir)
     return loop(fake, run_dir, arguments)
 
 
