@@ -16,11 +16,11 @@ struct State {
   AlignedVector<double> r, p;  ///< residual and direction of conjugate gradients; else empty
   double rho = 0;              ///< r r, of conjugate gradients
   double square = 0;           ///< the sum of the squares of the residual
-
-  /// The values of a box of points, which lies in the own one.
-  [[nodiscard]] Values copy(const AlignedVector<double>& array, const Box& box) const;
-  void put(AlignedVector<double>& array, const Box& box, const Values& values) const;
 };
+
+/// Copies the points that two boxes share from the values of one to those of the other; x is fastest in both.
+/// @local
+void copy_shared(const double* from, const Box& from_box, double* to, const Box& to_box);
 
 /// What bodies use beside their inputs.
 struct Surroundings {

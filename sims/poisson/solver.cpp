@@ -83,12 +83,24 @@ void Solver::be_at(StepIndex step, Found found) {
   if (looks()) history_.push_back(residual());
 }
 
+AlignedVector<double>& Solver::array(const std::string& name) const {
+  return name == "u" ? state_.u : name == "r" ? state_.r : name == "p" ? state_.p : state_.residual;
+}
+
 /// Copies a field from its blocks into its array, unless that has been done.
 void Solver::assemble(const std::string& name) const {
   const auto blocks = found_.fields.extract(name);
   if (blocks.empty()) return;
-  auto& array = name == "u" ? state_.u : name == "r" ? state_.r : name == "p" ? state_.p : state_.residual;
-  for (const auto& [number, values] : blocks.mapped()) state_.put(array, blocks_.box(number), values);
+  for (const auto& [number, values] : blocks.mapped())
+    copy_shared(values.begin(), blocks_.box(number), array(name).data(), state_.own);
+}
+
+/// Copies a part of a field from wherever it is.
+void Solver::copy(const std::string& name, const Box& part, double* out) const {
+  const auto blocks = found_.fields.find(name);
+  if (blocks == found_.fields.end()) return copy_shared(array(name).data(), state_.own, out, part);
+  for (const auto& [number, values] : blocks->second)
+    copy_shared(values.begin(), blocks_.box(number), out, part);
 }
 
 void Solver::assemble_state() const {
@@ -125,24 +137,27 @@ std::int64_t Solver::memory_bytes() const noexcept {
   return static_cast<std::int64_t>(bytes(problem_, state_.own.volume()));
 }
 
+/// What is saved is copied from blocks as it is written; what is restored comes into arrays.
 void Solver::state(checkpoint::StateArchive& archive) {
-  assemble_state();
   const Index3 n = state_.own.extents();
-  const auto field = [&](const char* name, AlignedVector<double>& values) {
-    archive.field(name, {.data = values.data(),
+  const auto field = [&](const char* name) {
+    archive.field(name, {.data = array(name).data(),
                          .type = h5::ElementType::float64,
                          .domain = problem_.grid.cells,
                          .box = state_.own,
                          .stride_y = n.x,
-                         .stride_z = n.x * n.y});
+                         .stride_z = n.x * n.y,
+                         .read = [this, name](const Box& part, std::span<std::byte> out) {
+                           copy(name, part, reinterpret_cast<double*>(out.data()));
+                         }});
   };
   archive.component("poisson", 1, [&](int) {
     archive.values("residuals", history_);
-    field("u", state_.u);
+    field("u");
     if (problem_.method != Method::conjugate_gradients) return;
     archive.value("rho", state_.rho);
-    field("r", state_.r);
-    field("p", state_.p);
+    field("r");
+    field("p");
   });
 }
 

@@ -49,7 +49,9 @@ class Solver {
   [[nodiscard]] bool looks() const noexcept { return step_ % problem_.check_every == 0; }
   [[nodiscard]] std::vector<StepIndex> steps_of_program(const run::Looks& looks) const;
   void be_at(StepIndex step, Found found);
+  [[nodiscard]] AlignedVector<double>& array(const std::string& name) const;
   void assemble(const std::string& name) const;
+  void copy(const std::string& name, const Box& part, double* out) const;
   void assemble_state() const;
 
   mpi::CommView comm_;

@@ -10,22 +10,18 @@
 
 namespace tailrace::poisson {
 
-Values State::copy(const AlignedVector<double>& array, const Box& box) const {
-  const Index3 n = own.extents(), m = box.extents();
-  auto values = Values::for_overwrite(static_cast<std::size_t>(m.volume()));
-  double* to = values.values().data();
-  for (std::int64_t z = box.lo.z - own.lo.z; z < box.hi.z - own.lo.z; ++z)
-    for (std::int64_t y = box.lo.y - own.lo.y; y < box.hi.y - own.lo.y; ++y)
-      to = std::copy_n(array.data() + (z * n.y + y) * n.x + box.lo.x - own.lo.x, m.x, to);
-  return values;
-}
-
-void State::put(AlignedVector<double>& array, const Box& box, const Values& values) const {
-  const Index3 n = own.extents(), m = box.extents();
-  const double* from = values.begin();
-  for (std::int64_t z = box.lo.z - own.lo.z; z < box.hi.z - own.lo.z; ++z)
-    for (std::int64_t y = box.lo.y - own.lo.y; y < box.hi.y - own.lo.y; ++y, from += m.x)
-      std::copy_n(from, m.x, array.data() + (z * n.y + y) * n.x + box.lo.x - own.lo.x);
+void copy_shared(const double* from, const Box& from_box, double* to, const Box& to_box) {
+  const Box shared = intersect(from_box, to_box);
+  if (shared.empty()) return;
+  const auto at = [](const Box& box, const Index3& point) {
+    const Index3 n = box.extents();
+    return ((point.z - box.lo.z) * n.y + point.y - box.lo.y) * n.x + point.x - box.lo.x;
+  };
+  for (auto z = shared.lo.z; z < shared.hi.z; ++z)
+    for (auto y = shared.lo.y; y < shared.hi.y; ++y) {
+      const Index3 row{shared.lo.x, y, z};
+      std::copy_n(from + at(from_box, row), shared.hi.x - shared.lo.x, to + at(to_box, row));
+    }
 }
 
 /// Calls the looks of a program in their order: each once all ranks have what it finds, so that it may wait

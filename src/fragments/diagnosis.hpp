@@ -76,7 +76,7 @@ inline constexpr std::size_t messages_shown = 20;
 inline constexpr const char* use_count_fix = "count this use, too, or say req_unlimited";
 
 /// "called from ..." for each call, the innermost first; at most eight.
-std::vector<std::string> calls_of(const Image& image, const std::shared_ptr<const CallRecord>& call);
+std::vector<std::string> calls_of(const Image& image, const Shared<const CallRecord>& call);
 /// The account of a fragment that waits for `missing`, or that failed.
 Stuck describe(const Image& image, const Fragment& fragment, const std::vector<Name>& missing);
 /// The accounts of all structured fragments of a rank that wait for what they created.
@@ -97,7 +97,7 @@ std::vector<Id> about(const std::vector<Message>& failures);
 std::vector<Id> missing_of(const std::vector<Stuck>& stuck);
 
 /// The messages of failed fragments.
-Message message_of(const Image& image, const Fault& fault, const std::shared_ptr<const CallRecord>& call);
+Message message_of(const Image& image, const Fault& fault, const Shared<const CallRecord>& call);
 /// A second write.
 Message written_twice(const Image& image, const Stored& first, const Post& second);
 /// A use beyond the use count of a value.

@@ -26,7 +26,7 @@ bool same(const CallRecord* a, const CallRecord* b) {
 bool same(const Origin& a, const Origin& b) {
   return a.statement == b.statement && same(a.call.get(), b.call.get());
 }
-bool same(const std::shared_ptr<const Home>& a, const std::shared_ptr<const Home>& b) {
+bool same(const Shared<const Home>& a, const Shared<const Home>& b) {
   return a == b || (a && b && a->rule == b->rule && a->captured == b->captured);
 }
 bool same(const Stored& a, const Stored& b) {

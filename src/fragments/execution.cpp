@@ -158,14 +158,11 @@ Effects Machine::child_finished(const GroupToken& group) {
 }
 
 /// The frame of a block that is created, without values.
-static std::shared_ptr<Frame> frame_within(const Statements& block, std::shared_ptr<const Frame> outer) {
-  auto frame = std::make_shared<Frame>();
-  frame->first = block.first_slot, frame->slots.resize(block.slots);
-  frame->call = outer->call, frame->outer = std::move(outer);
-  return frame;
+static Shared<Frame> frame_within(const Statements& block, const Shared<const Frame>& outer) {
+  return Frame::make(block.first_slot, block.slots, outer, outer->call);
 }
 
-static std::shared_ptr<Frame> iteration(const Fragment& fragment) {
+static Shared<Frame> iteration(const Fragment& fragment) {
   auto frame = frame_within(fragment.statement->block, fragment.frame);
   frame->own(fragment.statement->variable) = Value(fragment.next);
   return frame;
@@ -203,7 +200,7 @@ void Machine::unfold_call(const Fragment& fragment, const Resolution& resolution
               "SEM8", "end the recursion by a condition, or allow deeper calls: --depth"};
     return;
   }
-  create(fragment.statement->callee->block, std::make_shared<Frame>(*frame), fragment, effects);
+  create(fragment.statement->callee->block, frame->copy(), fragment, effects);
 }
 
 void Machine::unfold_loop(Fragment& fragment, Effects& effects) {
@@ -244,9 +241,9 @@ void Machine::unfold_repeat(Fragment& fragment, const Resolution& resolution, Ef
   inputs.resize(kept);
 }
 
-std::shared_ptr<const Home> Machine::home_of(const Declaration& declaration, const Frame& frame) const {
+Shared<const Home> Machine::home_of(const Declaration& declaration, const Frame& frame) const {
   if (declaration.home < 0) return {};
-  auto home = std::make_shared<Home>();
+  auto home = Shared<Home>::make();
   home->rule = static_cast<std::uint32_t>(declaration.home);
   for (const auto slot : image_->homes[home->rule].captured)
     home->captured.push_back(std::get<Value>(frame[slot]));
@@ -268,8 +265,7 @@ GroupToken Machine::group_of(const Statements& block, const Frame& frame, const 
   return token;
 }
 
-void Machine::create(const Statements& block, std::shared_ptr<Frame> frame, const Fragment& by,
-                     Effects& effects) {
+void Machine::create(const Statements& block, Shared<Frame> frame, const Fragment& by, Effects& effects) {
   for (const auto number : block.declarations) {
     const auto& declaration = image_->declarations[number];
     frame->own(declaration.slot) = Name{Id(options_.rank, ++names_), number, home_of(declaration, *frame)};

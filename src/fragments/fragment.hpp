@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cstdint>
 #include <memory>
+#include <new>
+#include <span>
 #include <string>
 #include <utility>
 #include <variant>
@@ -11,11 +13,12 @@
 
 #include "fragments/code.hpp"
 #include "fragments/id.hpp"
+#include "fragments/shared.hpp"
 
 namespace tailrace::fragments {
 
 /// The values that the home of a declaration's data fragments depends on, besides their indices.
-struct Home {
+struct Home : Counted {
   std::uint32_t rule = 0;
   std::vector<Value> captured;
 };
@@ -24,47 +27,74 @@ struct Home {
 struct Name {
   Id id;
   std::uint32_t declaration = 0;
-  std::shared_ptr<const Home> home;
+  Shared<const Home> home;
 };
 
 /// What a slot of a frame holds.
 using Slot = std::variant<std::monostate, Value, Name>;
 
 /// A call that is being executed, for messages: where it is, what it looks like, and who called it.
-struct CallRecord {
+struct CallRecord : Counted {
   std::uint32_t statement = 0;
   std::uint32_t depth = 0;
   std::vector<Slot> arguments;
-  std::shared_ptr<const CallRecord> caller;
+  Shared<const CallRecord> caller;
 };
 
-/// The slots of a block that was created. Those of the blocks around it are in their frames.
-struct Frame {
-  std::shared_ptr<const Frame> outer;
-  std::uint32_t first = 0;  ///< slot that is here; those before it are further out
-  std::vector<Slot> slots;
-  std::shared_ptr<const CallRecord> call;
+/// The slots of a block that was created, which lie behind it in memory. Those of the blocks around it are in
+/// their frames.
+class Frame : public Counted {
+ public:
+  /// One with empty slots. @local
+  static Shared<Frame> make(std::uint32_t first, std::uint32_t count, Shared<const Frame> outer,
+                            Shared<const CallRecord> call) {
+    void* const memory = ::operator new(sizeof(Frame) + count * sizeof(Slot));
+    return Shared<Frame>(new (memory) Frame(first, count, std::move(outer), std::move(call)));
+  }
+  /// One with equal slots. @local
+  [[nodiscard]] Shared<Frame> copy() const {
+    auto other = make(first_, count_, outer_, call);
+    std::ranges::copy(slots(), other->slots().begin());
+    return other;
+  }
+  Frame(const Frame&) = delete;
+  Frame& operator=(const Frame&) = delete;
+  ~Frame() { std::ranges::destroy(slots()); }
+  void operator delete(void* memory) noexcept { ::operator delete(memory); }
 
   [[nodiscard]] const Slot& operator[](std::uint32_t slot) const noexcept {
     const auto& of = owner(slot);
-    return of.slots[slot - of.first];
+    return of.slots()[slot - of.first_];
   }
-  [[nodiscard]] Slot& own(std::uint32_t slot) noexcept { return slots[slot - first]; }
+  [[nodiscard]] Slot& own(std::uint32_t slot) noexcept { return slots()[slot - first_]; }
+  /// Those that are here, not further out.
+  [[nodiscard]] std::span<Slot> slots() noexcept { return {reinterpret_cast<Slot*>(this + 1), count_}; }
+  [[nodiscard]] std::span<const Slot> slots() const noexcept {
+    return {reinterpret_cast<const Slot*>(this + 1), count_};
+  }
   /// The slot, or null if it is one of a block within this one.
   [[nodiscard]] const Slot* find(std::uint32_t slot) const noexcept {
     const auto& of = owner(slot);
-    const bool here = slot - of.first < of.slots.size();
-    return here && !std::holds_alternative<std::monostate>(of.slots[slot - of.first])
-               ? &of.slots[slot - of.first]
-               : nullptr;
+    if (slot - of.first_ >= of.count_) return nullptr;
+    const auto& found = of.slots()[slot - of.first_];
+    return std::holds_alternative<std::monostate>(found) ? nullptr : &found;
   }
 
+  Shared<const CallRecord> call;
+
  private:
+  Frame(std::uint32_t first, std::uint32_t count, Shared<const Frame> outer, Shared<const CallRecord> of)
+      : call(std::move(of)), first_(first), count_(count), outer_(std::move(outer)) {
+    std::ranges::uninitialized_default_construct(slots());
+  }
   [[nodiscard]] const Frame& owner(std::uint32_t slot) const noexcept {
     const auto* frame = this;
-    while (slot < frame->first) frame = frame->outer.get();
+    while (slot < frame->first_) frame = frame->outer_.get();
     return *frame;
   }
+
+  std::uint32_t first_, count_;  ///< slots before the first are further out
+  Shared<const Frame> outer_;
 };
 
 /// Names a structured fragment that waits until all it created has run: the rank that opened the group, and
@@ -97,7 +127,7 @@ struct Input {
 /// A computation fragment.
 struct Fragment {
   const Statement* statement = nullptr;
-  std::shared_ptr<const Frame> frame;
+  Shared<const Frame> frame;
   std::vector<Input> inputs;
   GroupToken group;  ///< whom to notify when it, and all it created, has run
   GroupToken inner;  ///< of a structured fragment that is at work: its own

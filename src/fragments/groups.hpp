@@ -14,7 +14,7 @@ namespace tailrace::fragments {
 /// Who writes or deletes: a statement, and the calls that it is part of.
 struct Origin {
   const Statement* statement = nullptr;
-  std::shared_ptr<const CallRecord> call;
+  Shared<const CallRecord> call;
 };
 
 /// A value on its way into the store.

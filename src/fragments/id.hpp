@@ -8,6 +8,7 @@
 #include <functional>
 #include <memory>
 #include <span>
+#include <utility>
 
 #include "base/random.hpp"
 
@@ -26,26 +27,37 @@ class Id {
         counter_(counter),
         hash_(mixed_bits(counter * 0x10001 + static_cast<std::uint32_t>(creator))) {}
   Id(const Id& other)
-      : creator_(other.creator_),
-        count_(other.count_),
-        counter_(other.counter_),
-        hash_(other.hash_),
-        near_(other.near_) {
-    if (count_ > in_place) copy_far(other);
+      : creator_(other.creator_), count_(other.count_), counter_(other.counter_), hash_(other.hash_) {
+    if (is_far())
+      far_ = copied(other.indices(), count_);
+    else
+      near_ = other.near_;
   }
-  Id(Id&&) noexcept = default;
-  Id& operator=(Id&&) noexcept = default;
-  Id& operator=(const Id& other) {
-    if (this != &other) *this = Id(other);
+  Id(Id&& other) noexcept
+      : creator_(other.creator_),
+        count_(std::exchange(other.count_, 0)),
+        counter_(other.counter_),
+        hash_(other.hash_) {
+    take_memory(other);
+  }
+  Id& operator=(Id&& other) noexcept {
+    if (this == &other) return *this;
+    if (is_far()) delete[] far_;
+    creator_ = other.creator_, counter_ = other.counter_, hash_ = other.hash_;
+    count_ = std::exchange(other.count_, 0);
+    take_memory(other);
     return *this;
   }
-  ~Id() = default;
+  Id& operator=(const Id& other) { return *this = Id(other); }
+  ~Id() {
+    if (is_far()) delete[] far_;
+  }
 
   [[nodiscard]] std::int32_t creator() const noexcept { return creator_; }
   [[nodiscard]] std::uint64_t counter() const noexcept { return counter_; }
   [[nodiscard]] std::uint64_t hash() const noexcept { return hash_; }
   [[nodiscard]] std::span<const std::int32_t> indices() const noexcept {
-    return {count_ > in_place ? far_.get() : near_.data(), count_};
+    return {is_far() ? far_ : near_.data(), count_};
   }
   /// The name without its indices.
   [[nodiscard]] Id base() const noexcept { return {creator_, counter_}; }
@@ -77,23 +89,34 @@ class Id {
   }
 
  private:
-  void copy_far(const Id& other) {
-    far_ = std::make_unique<std::int32_t[]>(count_);
-    std::ranges::copy(other.indices(), far_.get());
+  [[nodiscard]] bool is_far() const noexcept { return count_ > in_place; }
+  static std::int32_t* copied(std::span<const std::int32_t> indices, std::size_t count) {
+    auto memory = std::make_unique<std::int32_t[]>(count);
+    std::ranges::copy(indices, memory.get());
+    return memory.release();
+  }
+  /// The count is that of the other one already.
+  void take_memory(Id& other) noexcept {
+    if (is_far())
+      far_ = other.far_;
+    else
+      near_ = other.near_;
   }
   void spill(std::int32_t index) {
-    auto more = std::make_unique<std::int32_t[]>(count_ + 1);
-    std::ranges::copy(indices(), more.get());
+    auto* const more = copied(indices(), count_ + 1);
     more[count_] = index;
-    far_ = std::move(more);
+    if (is_far()) delete[] far_;
+    far_ = more;
   }
 
   std::int32_t creator_ = -1;
   std::uint32_t count_ = 0;
   std::uint64_t counter_ = 0;
   std::uint64_t hash_ = 0;
-  std::array<std::int32_t, in_place> near_{};
-  std::unique_ptr<std::int32_t[]> far_;
+  union {
+    std::array<std::int32_t, in_place> near_{};
+    std::int32_t* far_;  ///< of more
+  };
 };
 
 struct IdHash {

@@ -69,8 +69,9 @@ Fragment Machine::start(const std::vector<std::string>& words) {
     if (parameter.type >= ParameterType::value)
       throw Error(ErrorKind::input, fmt::format("the parameter {} of {} is no int, real or string",
                                                 parameter.id, image_->main->name));
-  auto frame = std::make_shared<Frame>();
-  frame->slots = parse_words(*image_->main, words);
+  auto slots = parse_words(*image_->main, words);
+  auto frame = Frame::make(0, static_cast<std::uint32_t>(slots.size()), {}, {});
+  std::ranges::move(slots, frame->slots().begin());
   Fragment fragment;
   fragment.statement = &image_->main_call;
   fragment.frame = std::move(frame);
@@ -173,15 +174,15 @@ class Resolver {
   /// The frame of the subroutine that is called, and the recommendations of its block, which see it.
   void callee() {
     if (evaluation_.faulty()) return;
-    auto call = std::make_shared<CallRecord>();
+    auto call = Shared<CallRecord>::make();
     call->statement = statement_.number, call->arguments = resolution_.arguments;
     call->caller = fragment_.frame->call;
     call->depth = call->caller ? call->caller->depth + 1 : 0;
-    auto frame = std::make_shared<Frame>();
-    frame->slots = resolution_.arguments;
-    frame->slots.insert(frame->slots.end(), resolution_.nfarguments.begin(), resolution_.nfarguments.end());
-    frame->slots.resize(statement_.callee->block.slots);
-    frame->call = statement_.number == main_call_number ? nullptr : call;
+    const bool is_main = statement_.number == main_call_number;
+    auto frame = Frame::make(0, statement_.callee->block.slots, {},
+                             is_main ? Shared<const CallRecord>() : Shared<const CallRecord>(call));
+    const auto next = std::ranges::copy(resolution_.arguments, frame->slots().begin()).out;
+    std::ranges::copy(resolution_.nfarguments, next);
     resolution_.callee_frame = frame;
     Evaluation inner(evaluation_.image(), *frame, fragment_.inputs);
     rules(inner, statement_.callee->rules);
@@ -288,12 +289,11 @@ std::optional<std::int32_t> Machine::evaluate(const Name& name, const IndexedCod
   const auto indices = name.id.indices();
   if (rule.code.empty() || indices.size() < rule.index_count) return {};
   const auto& captured = image_->homes[name.home->rule].captured;
-  Frame frame;
-  frame.slots.resize(rule.first_index + rule.index_count);
-  for (std::size_t i = 0; i < captured.size(); ++i) frame.slots[captured[i]] = name.home->captured[i];
-  for (std::uint32_t i = 0; i < rule.index_count; ++i) frame.slots[rule.first_index + i] = Value(indices[i]);
+  const auto frame = Frame::make(0, rule.first_index + rule.index_count, {}, {});
+  for (std::size_t i = 0; i < captured.size(); ++i) frame->own(captured[i]) = name.home->captured[i];
+  for (std::uint32_t i = 0; i < rule.index_count; ++i) frame->own(rule.first_index + i) = Value(indices[i]);
   const std::vector<Input> none;
-  const auto result = Evaluation(*image_, frame, none).evaluate(rule.code);
+  const auto result = Evaluation(*image_, *frame, none).evaluate(rule.code);
   if (!result.known() || result.value.type() != Type::integer) return {};
   return result.value.integer();
 }

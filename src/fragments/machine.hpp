@@ -17,10 +17,10 @@ namespace tailrace::fragments {
 struct Resolution {
   std::vector<Name> missing;
   std::optional<Fault> fault;
-  std::vector<Slot> arguments;                ///< of a call, converted
-  std::vector<const Name*> sources;           ///< of a call: the inputs that arguments are, or null
-  std::vector<Value> nfarguments;             ///< of a call
-  std::shared_ptr<const Frame> callee_frame;  ///< of a structured call
+  std::vector<Slot> arguments;       ///< of a call, converted
+  std::vector<const Name*> sources;  ///< of a call: the inputs that arguments are, or null
+  std::vector<Value> nfarguments;    ///< of a call
+  Shared<const Frame> callee_frame;  ///< of a structured call
   AfterActions after;
   std::optional<std::int32_t> rank;   ///< where `locator_cyclic` wants it
   std::optional<Name> out;            ///< of a repeat
@@ -109,9 +109,9 @@ class Machine {
   void unfold_call(const Fragment& fragment, const Resolution& resolution, Effects& effects);
   void unfold_loop(Fragment& fragment, Effects& effects);
   void unfold_repeat(Fragment& fragment, const Resolution& resolution, Effects& effects);
-  void create(const Statements& block, std::shared_ptr<Frame> frame, const Fragment& by, Effects& effects);
+  void create(const Statements& block, Shared<Frame> frame, const Fragment& by, Effects& effects);
   GroupToken group_of(const Statements& block, const Frame& frame, const Fragment& by);
-  [[nodiscard]] std::shared_ptr<const Home> home_of(const Declaration& declaration, const Frame& frame) const;
+  [[nodiscard]] Shared<const Home> home_of(const Declaration& declaration, const Frame& frame) const;
   static void conclude(AfterActions& after, const GroupToken& group, Effects& effects);
 
   std::shared_ptr<const Image> image_;

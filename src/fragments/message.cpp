@@ -62,7 +62,7 @@ std::vector<std::string> texts_of(const Image& image, std::vector<Message> messa
   return texts;
 }
 
-std::vector<std::string> calls_of(const Image& image, const std::shared_ptr<const CallRecord>& call) {
+std::vector<std::string> calls_of(const Image& image, const Shared<const CallRecord>& call) {
   constexpr std::size_t shown = 8;
   std::vector<std::string> lines;
   for (const auto* current = call.get(); current != nullptr; current = current->caller.get()) {
@@ -77,7 +77,7 @@ std::vector<std::string> calls_of(const Image& image, const std::shared_ptr<cons
   return lines;
 }
 
-Message message_of(const Image& image, const Fault& fault, const std::shared_ptr<const CallRecord>& call) {
+Message message_of(const Image& image, const Fault& fault, const Shared<const CallRecord>& call) {
   Message message{fault.at, fault.text, fault.code, {}, calls_of(image, call), fault.fix};
   if (fault.about) message.about.push_back({fault.about->id, text_of(image, *fault.about)});
   return message;

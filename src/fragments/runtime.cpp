@@ -72,6 +72,7 @@ class Runtime {
       workers_.emplace(machine_, recording_, options.workers, options.own_process,
                        [this] { endpoint_.wake(); });
     recording_.watch(store_);
+    store_.know_readers(mail_.rank(), [this](auto task, auto& name) { return tasks_.waits(task, name); });
   }
 
   Ending run(const std::vector<std::string>& words) {

@@ -5,6 +5,14 @@
 
 namespace tailrace::fragments {
 
+/// The entry of a name, with those who wait for it.
+Store::Entries::iterator Store::enter(const Id& id) {
+  const auto [entry, fresh] = entries_.try_emplace(id);
+  if (fresh && awaited_)
+    awaited_->take(id, [&](std::uint32_t token) { entry->second.add_reader({rank_, token}); });
+  return entry;
+}
+
 /// The value of an entry is gone, and the entry with it, unless its name has no indices.
 void Store::retire(Entries::iterator entry, Stored::State state) {
   auto& [id, stored] = *entry;
@@ -29,7 +37,7 @@ Value Store::use(Entries::iterator entry) {
 
 const Stored* Store::post(Post& post, std::vector<Delivery>& deliveries) {
   if (const auto* const ended = ended_.find(post.name.id)) return ended;
-  const auto entry = entries_.try_emplace(post.name.id).first;
+  const auto entry = enter(post.name.id);
   auto& stored = entry->second;
   if (stored.state != Stored::State::expected) return &stored;
   auto readers = stored.take_readers();
@@ -67,7 +75,7 @@ void Store::end_block(const Name& name) {
       retire(entry, Stored::State::deleted);
   };
   if (!image_->declarations[name.declaration].indexed) {
-    const auto entry = entries_.try_emplace(name.id).first;
+    const auto entry = enter(name.id);
     entry->second.over = true;
     return end(entry);
   }
@@ -81,10 +89,11 @@ void Store::end_block(const Name& name) {
 std::optional<Value> Store::request(const Name& name, const Reader& reader) {
   const auto entry = entries_.find(name.id);
   if (entry != entries_.end() && entry->second.state == Stored::State::live) return use(entry);
-  if (entry != entries_.end())
-    entry->second.add_reader(reader);
-  else if (ended_.find(name.id) == nullptr)
-    entries_[name.id].add_reader(reader);
+  if (entry == entries_.end() && ended_.find(name.id) != nullptr) return {};
+  if (entry == entries_.end() && awaited_ && reader.rank == rank_)
+    awaited_->add(name.id, reader.token);
+  else
+    enter(name.id)->second.add_reader(reader);
   return {};
 }
 
@@ -97,7 +106,7 @@ bool Store::count_use(const Id& id) {
 
 void Store::remove(const Removal& removal) {
   if (ended_.find(removal.name.id) != nullptr) return;
-  const auto entry = entries_.try_emplace(removal.name.id).first;
+  const auto entry = enter(removal.name.id);
   auto& stored = entry->second;
   if (stored.state == Stored::State::deleted) return;
   stored.deletes = true, stored.set_remover(removal.by), stored.set_home(removal.name.home);

@@ -7,6 +7,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "fragments/awaited_names.hpp"
 #include "fragments/ended_names.hpp"
 
 namespace tailrace::fragments {
@@ -34,14 +35,21 @@ class Store {
   void restore(const Id& id, Stored entry);
   void restore(const EndedRange& range) { ended_.add(range); }
 
+  /// Has readers of this rank known by their numbers only, as long as they are all that is known of a name:
+  /// `waits` says whether one of them waits for it.
+  void know_readers(std::int32_t rank, AwaitedNames::Waits waits) {
+    rank_ = rank, awaited_.emplace(std::move(waits));
+  }
+
   /// Has a function called with each value that leaves, before it does, besides those that were given before.
   void on_release(std::function<void(const Id&, const Stored&)> function) {
     on_release_.push_back(std::move(function));
   }
 
-  /// What is known of a name, or null. Valid until the next call that changes something.
+  /// What is known of a name besides its readers, or null. Valid until the next call that changes something.
   [[nodiscard]] const Stored* find(const Id& id) const;
-  /// Names that have a value or wait for one, and those without indices whose value is gone.
+  /// Names that have a value, or of which something else is known, and those without indices whose value is
+  /// gone.
   [[nodiscard]] const std::unordered_map<Id, Stored, IdHash>& entries() const noexcept { return entries_; }
   /// Names with indices whose value is gone.
   [[nodiscard]] const EndedNames& ended() const noexcept { return ended_; }
@@ -50,12 +58,15 @@ class Store {
 
  private:
   using Entries = std::unordered_map<Id, Stored, IdHash>;
+  Entries::iterator enter(const Id& id);
   Value use(Entries::iterator entry);
   void retire(Entries::iterator entry, Stored::State state);
   bool goes_with_block(const Id& id, Stored& entry);
 
   const Image* image_;
   Entries entries_;
+  std::int32_t rank_ = -1;
+  std::optional<AwaitedNames> awaited_;  ///< what has no entry
   EndedNames ended_;
   /// Live names that go with their block, by what they are without their indices.
   std::unordered_map<Id, std::vector<Id>, IdHash> with_block_;

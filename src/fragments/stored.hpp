@@ -58,10 +58,8 @@ class Stored {
   [[nodiscard]] Origin remover() const { return rest_ ? rest_->remover : Origin(); }
   void set_remover(Origin by) { rest().remover = std::move(by); }
   /// As in its name.
-  [[nodiscard]] std::shared_ptr<const Home> home() const {
-    return rest_ ? rest_->home : std::shared_ptr<const Home>();
-  }
-  void set_home(std::shared_ptr<const Home> home) {
+  [[nodiscard]] Shared<const Home> home() const { return rest_ ? rest_->home : Shared<const Home>(); }
+  void set_home(Shared<const Home> home) {
     if (home || rest_) rest().home = std::move(home);
   }
 
@@ -84,7 +82,7 @@ class Stored {
  private:
   struct Rest {
     Origin remover;
-    std::shared_ptr<const Home> home;
+    Shared<const Home> home;
     std::vector<Reader> readers;  ///< but for the first
   };
   Rest& rest() {

@@ -80,6 +80,12 @@ class Tasks {
     resolutions_.push_back(std::move(task.resolution));
   }
   [[nodiscard]] Task& at(std::uint32_t number) { return all_.at(number); }
+  /// Whether a fragment waits for a name.
+  [[nodiscard]] bool waits(std::uint32_t number, const Id& name) const {
+    return std::ranges::any_of(all_[number].fragment.inputs, [&](const Input& input) {
+      return input.name.id == name && !input.value.is_set();
+    });
+  }
   /// Those that wait, in the order in which they began to.
   [[nodiscard]] std::vector<const Task*> waiting() const {
     std::vector<const Task*> tasks;

@@ -133,20 +133,21 @@ Value::Value(std::string_view text) : type_(Type::string), buffer_(with_end(text
 std::span<const std::byte> Value::bytes() const noexcept {
   if (type_ == Type::integer) return std::as_bytes(std::span(&integer_, 1));
   if (type_ == Type::real) return std::as_bytes(std::span(&real_, 1));
+  if (type_ == Type::unset) return {};
   return {buffer_.data(), buffer_.size()};
 }
 
 Value Value::from_bytes(Type type, std::span<const std::byte> bytes) {
-  Value value;
+  const auto number = [&]<class Number>(Number of) {
+    std::memcpy(&of, bytes.data(), sizeof of);
+    return Value(of);
+  };
+  if (type == Type::unset) return {};
+  if (type == Type::integer) return number(std::int32_t{0});
+  if (type == Type::real) return number(0.0);
+  Value value(Buffer::for_overwrite(bytes.size()));
   value.type_ = type;
-  if (type == Type::integer) {
-    std::memcpy(&value.integer_, bytes.data(), sizeof value.integer_);
-  } else if (type == Type::real) {
-    std::memcpy(&value.real_, bytes.data(), sizeof value.real_);
-  } else if (type != Type::unset) {
-    value.buffer_ = Buffer::for_overwrite(bytes.size());
-    if (!bytes.empty()) std::memcpy(value.buffer_.data(), bytes.data(), bytes.size());
-  }
+  if (!bytes.empty()) std::memcpy(value.buffer_.data(), bytes.data(), bytes.size());
   return value;
 }
 

@@ -52,14 +52,14 @@ MessageReader& MessageReader::operator>>(Value& value) {
 }
 
 Writer& Writer::operator<<(const Name& name) {
-  *this << name.id << name.declaration << (name.home != nullptr);
+  *this << name.id << name.declaration << static_cast<bool>(name.home);
   if (name.home) *this << name.home->rule << name.home->captured;
   return *this;
 }
 MessageReader& MessageReader::operator>>(Name& name) {
   *this >> name.id >> name.declaration;
   if (!unpacker_.get<bool>()) return *this;
-  auto home = std::make_shared<Home>();
+  auto home = Shared<Home>::make();
   *this >> home->rule >> home->captured;
   name.home = std::move(home);
   return *this;
@@ -78,7 +78,7 @@ MessageReader& MessageReader::operator>>(Slot& slot) {
   return *this;
 }
 
-Writer& Writer::operator<<(const std::shared_ptr<const CallRecord>& call) {
+Writer& Writer::operator<<(const Shared<const CallRecord>& call) {
   std::uint32_t count = 0;
   for (const auto* current = call.get(); current != nullptr && count < calls_sent;
        current = current->caller.get())
@@ -89,10 +89,10 @@ Writer& Writer::operator<<(const std::shared_ptr<const CallRecord>& call) {
     *this << current->statement << current->depth << current->arguments;
   return *this;
 }
-MessageReader& MessageReader::operator>>(std::shared_ptr<const CallRecord>& call) {
-  std::vector<std::shared_ptr<CallRecord>> calls(unpacker_.get<std::uint32_t>());
+MessageReader& MessageReader::operator>>(Shared<const CallRecord>& call) {
+  std::vector<Shared<CallRecord>> calls(unpacker_.get<std::uint32_t>());
   for (auto& entry : calls) {
-    entry = std::make_shared<CallRecord>();
+    entry = Shared<CallRecord>::make();
     *this >> entry->statement >> entry->depth >> entry->arguments;
   }
   for (std::size_t i = 1; i < calls.size(); ++i) calls[i - 1]->caller = calls[i];
@@ -152,8 +152,7 @@ Writer& Writer::operator<<(const Fragment& fragment) {
 }
 MessageReader& MessageReader::operator>>(Fragment& fragment) {
   fragment.statement = statement();
-  auto frame = std::make_shared<Frame>();
-  frame->slots.resize(fragment.statement->caller->slots);
+  auto frame = Frame::make(0, fragment.statement->caller->slots, {}, {});
   for (const auto slot : fragment.statement->captured) *this >> frame->own(slot);
   *this >> frame->call >> fragment.inputs >> fragment.group >> fragment.moves;
   fragment.frame = std::move(frame);

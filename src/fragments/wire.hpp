@@ -27,7 +27,7 @@ class Writer {
   Writer& operator<<(const Value& value);
   Writer& operator<<(const Name& name);
   Writer& operator<<(const Slot& slot);
-  Writer& operator<<(const std::shared_ptr<const CallRecord>& call);
+  Writer& operator<<(const Shared<const CallRecord>& call);
   Writer& operator<<(const Origin& origin);
   Writer& operator<<(const Post& post);
   Writer& operator<<(const Removal& removal);
@@ -67,7 +67,7 @@ class MessageReader {
   MessageReader& operator>>(Value& value);
   MessageReader& operator>>(Name& name);
   MessageReader& operator>>(Slot& slot);
-  MessageReader& operator>>(std::shared_ptr<const CallRecord>& call);
+  MessageReader& operator>>(Shared<const CallRecord>& call);
   MessageReader& operator>>(Origin& origin);
   MessageReader& operator>>(Post& post);
   MessageReader& operator>>(Removal& removal);

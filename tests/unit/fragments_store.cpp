@@ -5,6 +5,8 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <limits>
+#include <map>
 #include <numeric>
 
 #include "base/random.hpp"
@@ -133,6 +135,48 @@ TEST_CASE("store: a deletion that comes before the value is for those who come a
   CHECK(home.deliveries.size() == 1);
   CHECK(home.store.find(id)->state == Stored::State::deleted);
   CHECK_FALSE(home.read(id, 2));
+}
+
+TEST_CASE("store: fragments that wait are found by names, in the order in which they came") {
+  SplitMix64 random(7);
+  std::vector<Id> names;  // by fragment
+  std::map<Id, std::vector<std::uint32_t>> expected;
+  fragments::AwaitedNames awaited(
+      [&](std::uint32_t fragment, const Id& name) { return names[fragment] == name; });
+  std::size_t count = 0;
+  const auto take = [&](const Id& name) {
+    std::vector<std::uint32_t> found;
+    awaited.take(name, [&](std::uint32_t fragment) { found.push_back(fragment); });
+    CHECK(found == expected[name]);
+    count -= found.size(), expected.erase(name);
+    CHECK(awaited.size() == count);
+  };
+  for (std::uint32_t fragment = 0; fragment < 20'000; ++fragment) {
+    names.push_back(id_of({static_cast<std::int32_t>(random.next() % 3000)}));
+    expected[names.back()].push_back(fragment);
+    awaited.add(names.back(), fragment), ++count;
+    if (random.next() % 3 == 0) take(id_of({static_cast<std::int32_t>(random.next() % 3000)}));
+  }
+  REQUIRE(count > 1000);
+  while (!expected.empty()) take(Id(expected.begin()->first));
+}
+
+TEST_CASE("store: readers of this rank have no entry until more is known of a name") {
+  for (const bool other_rank : {false, true}) {
+    Home home;
+    const auto id = id_of({1});
+    home.store.know_readers(0, [&](std::uint32_t /*task*/, const Id& name) { return name == id; });
+    for (const std::uint32_t token : {1, 2}) CHECK_FALSE(home.read(id, token));
+    CHECK(home.store.entries().empty());
+    if (other_rank) CHECK_FALSE(home.store.request({id, 0, {}}, {1, 3}).has_value());
+    CHECK_FALSE(home.read(id_of({2}), 5));
+    home.write(id, -1);
+    REQUIRE(home.deliveries.size() == (other_rank ? 3 : 2));
+    for (std::size_t i = 0; i < home.deliveries.size(); ++i) {
+      CHECK(home.deliveries[i].to.token == i + 1);
+      CHECK(home.deliveries[i].to.rank == (i == 2 ? 1 : 0));
+    }
+  }
 }
 
 }  // namespace tailrace::test

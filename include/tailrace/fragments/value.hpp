@@ -4,7 +4,9 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <memory>
+#include <new>
 #include <span>
 #include <string>
 #include <string_view>
@@ -64,11 +66,21 @@ class Buffer {
 /// An immutable value: an int, a real, a string or a block of bytes. Copies share memory.
 class Value {
  public:
-  Value() = default;
-  explicit Value(std::int32_t number) noexcept : type_(Type::integer), integer_(number) {}
+  Value() noexcept {}
+  explicit Value(std::int32_t number) noexcept : type_(Type::integer) { integer_ = number; }
   explicit Value(double number) noexcept : type_(Type::real), real_(number) {}
   explicit Value(std::string_view text);
   explicit Value(Buffer block) noexcept : type_(Type::block), buffer_(std::move(block)) {}
+  Value(const Value& other) noexcept : type_(other.type_) { copy(other); }
+  Value(Value&& other) noexcept : type_(other.type_) { move(std::move(other)); }
+  Value& operator=(const Value& other) noexcept { return *this = Value(other); }
+  Value& operator=(Value&& other) noexcept {
+    if (this == &other) return *this;
+    clear();
+    type_ = other.type_, move(std::move(other));
+    return *this;
+  }
+  ~Value() { clear(); }
 
   [[nodiscard]] Type type() const noexcept { return type_; }
   [[nodiscard]] bool is_set() const noexcept { return type_ != Type::unset; }
@@ -78,7 +90,11 @@ class Value {
   [[nodiscard]] std::string_view text() const noexcept {
     return {reinterpret_cast<const char*>(buffer_.data()), buffer_.size() - 1};
   }
-  [[nodiscard]] const Buffer& buffer() const noexcept { return buffer_; }
+  /// The memory of a string or a block; others have none.
+  [[nodiscard]] const Buffer& buffer() const noexcept {
+    static const Buffer none;
+    return has_buffer() ? buffer_ : none;
+  }
   /// The bytes of the value: 4 of an int, 8 of a real, a string's with its 0, those of a block.
   [[nodiscard]] std::span<const std::byte> bytes() const noexcept;
   /// The value of these bytes.
@@ -88,12 +104,30 @@ class Value {
   friend bool operator==(const Value& a, const Value& b) noexcept;
 
  private:
+  [[nodiscard]] bool has_buffer() const noexcept { return type_ == Type::string || type_ == Type::block; }
+  // The type is that of the other value already, and the memory holds nothing.
+  void copy(const Value& other) noexcept {
+    if (has_buffer())
+      new (&buffer_) Buffer(other.buffer_);
+    else
+      std::memcpy(&real_, &other.real_, sizeof real_);
+  }
+  void move(Value&& other) noexcept {
+    if (has_buffer())
+      new (&buffer_) Buffer(std::move(other.buffer_));
+    else
+      std::memcpy(&real_, &other.real_, sizeof real_);
+  }
+  void clear() noexcept {
+    if (has_buffer()) buffer_.~Buffer();
+  }
+
   Type type_ = Type::unset;
   union {
     std::int32_t integer_;
     double real_ = 0;
+    Buffer buffer_;
   };
-  Buffer buffer_;
 };
 
 /// A block of values of one type, as bodies take and return it. Copies share memory: a block is filled
