@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -12,8 +13,8 @@
 
 namespace tailrace::fragments {
 
-/// Which fragments of this rank wait for a data fragment that nobody has written: most of what is not there
-/// has such readers only. The names are in the fragments; here are their numbers, and as much of a name's
+/// The data fragments for which one fragment of this rank waits, and of which nothing else is known: most of
+/// those that are not there. The names are in the fragments; here are their numbers, and as much of a name's
 /// hash as finds them, 8 bytes each in a table that is at most three quarters full.
 class AwaitedNames {
  public:
@@ -22,26 +23,21 @@ class AwaitedNames {
 
   explicit AwaitedNames(Waits waits) : waits_(std::move(waits)) {}
 
-  void add(const Id& name, std::uint32_t fragment) {
+  /// Notes that a fragment waits for a name, unless there is one already; returns whether it did.
+  bool add(const Id& name, std::uint32_t fragment) {
+    if (find(name)) return false;
     if (4 * (count_ + 1) > 3 * places_.size()) grow();
     put({fragment, tag_of(name)});
     ++count_;
+    return true;
   }
-  /// Calls visit(fragment) for each fragment that waits for a name, in the order in which they were added,
-  /// and forgets them.
-  template <class Visit>
-  void take(const Id& name, Visit visit) {
-    if (count_ == 0) return;
-    const auto tag = tag_of(name);
-    for (auto at = home_of(tag); !places_[at].empty();) {
-      if (places_[at].tag != tag || !waits_(places_[at].fragment, name)) {
-        at = next(at);
-        continue;
-      }
-      const auto fragment = places_[at].fragment;
-      remove(at);
-      visit(fragment);
-    }
+  /// The fragment that waits for a name, if there is one, which is forgotten.
+  std::optional<std::uint32_t> take(const Id& name) {
+    const auto at = find(name);
+    if (!at) return {};
+    const auto fragment = places_[*at].fragment;
+    remove(*at);
+    return fragment;
   }
   [[nodiscard]] std::size_t size() const noexcept { return count_; }
 
@@ -57,12 +53,19 @@ class AwaitedNames {
   [[nodiscard]] std::size_t home_of(std::uint32_t tag) const noexcept { return tag & (places_.size() - 1); }
   [[nodiscard]] std::size_t next(std::size_t at) const noexcept { return (at + 1) & (places_.size() - 1); }
 
+  [[nodiscard]] std::optional<std::size_t> find(const Id& name) const {
+    if (count_ == 0) return {};
+    const auto tag = tag_of(name);
+    for (auto at = home_of(tag); !places_[at].empty(); at = next(at))
+      if (places_[at].tag == tag && waits_(places_[at].fragment, name)) return at;
+    return {};
+  }
   void put(const Place& place) {
     auto at = home_of(place.tag);
     while (!places_[at].empty()) at = next(at);
     places_[at] = place;
   }
-  /// Those behind it that would be found no more move up, so that the order of equal ones stays.
+  /// Those behind it that would be found no more move up.
   void remove(std::size_t at) {
     const auto mask = places_.size() - 1;
     for (auto other = next(at); !places_[other].empty(); other = next(other))
@@ -74,10 +77,8 @@ class AwaitedNames {
   void grow() {
     constexpr std::size_t smallest = 64;
     const auto old = std::exchange(places_, std::vector<Place>(std::max(smallest, 2 * places_.size())));
-    std::size_t begin = 0;
-    while (begin < old.size() && !old[begin].empty()) ++begin;  // what is before it may go on from the end
-    for (std::size_t i = 0; i < old.size(); ++i)
-      if (const auto& place = old[(begin + i) % old.size()]; !place.empty()) put(place);
+    for (const auto& place : old)
+      if (!place.empty()) put(place);
   }
 
   Waits waits_;

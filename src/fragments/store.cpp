@@ -5,11 +5,11 @@
 
 namespace tailrace::fragments {
 
-/// The entry of a name, with those who wait for it.
+/// The entry of a name, with the fragment that waits for it.
 Store::Entries::iterator Store::enter(const Id& id) {
   const auto [entry, fresh] = entries_.try_emplace(id);
   if (fresh && awaited_)
-    awaited_->take(id, [&](std::uint32_t token) { entry->second.add_reader({rank_, token}); });
+    if (const auto token = awaited_->take(id)) entry->second.add_reader({rank_, *token});
   return entry;
 }
 
@@ -90,10 +90,8 @@ std::optional<Value> Store::request(const Name& name, const Reader& reader) {
   const auto entry = entries_.find(name.id);
   if (entry != entries_.end() && entry->second.state == Stored::State::live) return use(entry);
   if (entry == entries_.end() && ended_.find(name.id) != nullptr) return {};
-  if (entry == entries_.end() && awaited_ && reader.rank == rank_)
-    awaited_->add(name.id, reader.token);
-  else
-    enter(name.id)->second.add_reader(reader);
+  const bool nothing_known = entry == entries_.end() && awaited_ && reader.rank == rank_;
+  if (!(nothing_known && awaited_->add(name.id, reader.token))) enter(name.id)->second.add_reader(reader);
   return {};
 }
 

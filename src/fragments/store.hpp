@@ -35,8 +35,8 @@ class Store {
   void restore(const Id& id, Stored entry);
   void restore(const EndedRange& range) { ended_.add(range); }
 
-  /// Has readers of this rank known by their numbers only, as long as they are all that is known of a name:
-  /// `waits` says whether one of them waits for it.
+  /// Has a reader of this rank known by its number only, as long as it is all that is known of a name:
+  /// `waits` says whether it waits for it.
   void know_readers(std::int32_t rank, AwaitedNames::Waits waits) {
     rank_ = rank, awaited_.emplace(std::move(waits));
   }
