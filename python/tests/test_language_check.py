@@ -273,6 +273,12 @@ def test_programs_are_warned_of(tmp_path, text, code, line, column):
     assert (code, line, column) in [seen(one) for one in problems.warnings], problems.as_text()
 
 
+def test_an_unknown_recommendation_is_named_with_its_neighbour(tmp_path):
+    problems = checked(tmp_path, BODIES + "sub main() use(1) @ { stealabel; };\n")
+    assert "unknown recommendation stealabel; there is stealable [RULE]" in problems.as_text()
+    assert "Fix: leave it out, or mend its name: it has no effect" in problems.as_text()
+
+
 # Codes whose programs are in test_language_compile.py and test_language_bad_input.py, since they need C++.
 ELSEWHERE = {"SYN10", "SYN12", "CXX"}
 

@@ -218,6 +218,8 @@ def test_imports_are_checked_against_the_functions():
         problems = [one for one in json.loads(answer.out)["problems"] if one["severity"] == "error"]
         found = [(one["code"], one["line"], one["column"]) for one in problems]
         assert found == [("SYN10", 3, 8), ("SYN3", 4, 12)]
+        assert problems[0]["fix"].startswith("define it in a *.cpp beside the program"), problems
+        assert problems[0]["fix"].endswith("looked in p.cpp"), problems
     Path("p.fa").write_text("import f(int, name);\nimport g(value) as h;\nsub main() h(1);\n")
     answer = command.tailrace("compile", "p.fa")
     wrong = "the C++ function is f(double, OutputDF &), the import f(int, name). Declared at p.cpp:3:20."

@@ -70,8 +70,9 @@ def missing(item: tree.Import, sources: Sequence[Path]) -> tuple[str, str, str]:
     if not item.cpu:
         text = f"{item.function} runs on GPUs only (NOCPU), and this is a build without them"
         return text, "SYN10", "remove NOCPU, and have a C++ function"
-    looked = f"looked in {', '.join(map(str, sources))}" if sources else "there is no *.cpp"
-    return f"there is no C++ function {item.function}", "SYN10", looked
+    looked = f"looked in {', '.join(map(str, sources))}" if sources else "there is no *.cpp yet"
+    fix = f"define it in a *.cpp beside the program, or name its source with --cpp-source; {looked}"
+    return f"there is no C++ function {item.function}", "SYN10", fix
 
 
 def look_up(

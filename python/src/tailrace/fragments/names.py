@@ -400,7 +400,8 @@ class Binder:
             if allowed is None:
                 found = self.problems.nearest(rule.property, list(PROPERTIES))
                 text = f"unknown recommendation {rule.property}{found}"
-                self.problems.warn(self.bound.expanded.place(rule.at), text, "RULE", "it has no effect")
+                fix = "leave it out, or mend its name: it has no effect"
+                self.problems.warn(self.bound.expanded.place(rule.at), text, "RULE", fix)
             elif not isinstance(rule, allowed):
                 self.error(rule.at, f"{rule.property} has another form", "SYN", FORMS[rule.property])
             else:
