@@ -279,6 +279,11 @@ def test_an_unknown_recommendation_is_named_with_its_neighbour(tmp_path):
     assert "Fix: leave it out, or mend its name: it has no effect" in problems.as_text()
 
 
+def test_a_forgotten_end_is_named_first(tmp_path):
+    problems = checked(tmp_path, BODIES + "sub main() use(1) @ { locator_cyclic: 1 };\n")
+    assert 'expected ")", ",", ";", "]", "&&"' in problems.as_text()
+
+
 # Codes whose programs are in test_language_compile.py and test_language_bad_input.py, since they need C++.
 ELSEWHERE = {"SYN10", "SYN12", "CXX"}
 

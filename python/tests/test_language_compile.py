@@ -144,7 +144,7 @@ def test_places_and_recommendations_are_in_the_document():
     call = loop["body"][0]
     assert (loop["at"], call["at"]) == ([0, 6, 5], [0, 6, 28])
     assert call["id"][-1] == {"id": "step", "at": [0, 6, 19], "n": 1}
-    (rule,) = document["subs"]["powers"]["rules"]
+    (rule,) = document["subs"]["main"]["rules"]
     assert (rule["ruletype"], rule["ref"], rule["indices"]) == ("map", "x", ["i"])
     assert document["files"][0]["text"] == POWERS
 

@@ -183,11 +183,16 @@ class Parser:
         return self.tokens[-1].at if self.tokens else 0
 
 
+# What ends a part of a program, and is forgotten most often.
+ENDS = {";", ")", "]", "}", ","}
+
+
 def describe(token: Token, expected: set[str]) -> tuple[str, str]:
     """What is wrong at a token, and what could be there instead."""
     shown = "${{" if token.text[:1] == "\x01" else token.text
     what = "the text ends too early" if token.kind == END else f"unexpected {shown}"
-    words = [word if word[0].isalpha() else f'"{word}"' for word in sorted(spelled(expected))]
+    ends_first = sorted(set(spelled(expected)), key=lambda word: (word not in ENDS, word))
+    words = [word if word[0].isalpha() else f'"{word}"' for word in ends_first]
     some = ", ".join(words[:8]) + (", ..." if len(words) > 8 else "")
     return what, f"expected {some}" if words else ""
 
