@@ -39,7 +39,7 @@ struct Session {
   mpi::CommView world;
   std::ostringstream output;  ///< says what doctest prints on this rank
   int failures = 0;           ///< failed assertions of this rank so far
-  unsigned limit_s = 60;      ///< for each rank count of a case
+  unsigned limit_s = 60;      ///< for each rank count of a short case
   std::string running;        ///< case and rank count, for the message of the time limit
   int cases = 0;              ///< run so far
   std::string results;        ///< directory with a file for each case, if not empty
@@ -68,11 +68,16 @@ struct FailureCounter : doctest::IReporter {
   void test_case_skipped(const doctest::TestCaseData&) override {}
 };
 
+/// How long the case that runs may take on a rank count; those of the full runs are long.
+unsigned running_limit_s() {
+  return session->running.starts_with("full:") ? 4 * session->limit_s : session->limit_s;
+}
+
 /// A hang ends here. Not safe in a signal handler by the letter, but the process hangs in MPI and is about to
 /// end.
 void on_time_limit(int) {
   const auto text = fmt::format("TIME LIMIT: {} did not end within {} s on rank {}\n{}", session->running,
-                                session->limit_s, session->world.rank(), session->output.str());
+                                running_limit_s(), session->world.rank(), session->output.str());
   [[maybe_unused]] const auto written = ::write(STDERR_FILENO, text.data(), text.size());
   std::_Exit(1);
 }
@@ -128,7 +133,7 @@ void run_body(MpiBody body, mpi::CommView comm) {
 bool run_at(const char* name, int count, MpiBody body) {
   session->running = fmt::format("{} [{} ranks]", name, count);
   const int before = session->failures;
-  alarm(session->limit_s);
+  alarm(running_limit_s());
   auto comm =
       std::make_unique<mpi::Comm>(mpi::Comm::split(session->world, session->world.rank() < count ? 0 : -1));
   const bool takes_part = !comm->empty();
