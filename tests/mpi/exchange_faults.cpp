@@ -169,7 +169,7 @@ MPI_CASE("with debug checks, ranks that begin different flights all learn it", r
   const auto error = error_info_of(
       [&] { (comm.is_root() ? map.begin_gather(field) : map.begin_scatter_add(field)).finish(); });
   CHECK(error.kind == ErrorKind::usage);
-  CHECK(error.message == "in call 1 of a map some ranks begin a gather, others begin a scatter-add");
+  CHECK(error.message == "in call 2 of a map some ranks begin a gather, others begin a scatter-add");
   CHECK(error.hint == "the same flights and rebuilds of a map in the same order on all ranks");
 }
 
@@ -178,7 +178,7 @@ MPI_CASE("with debug checks, ranks whose fields have entries of other sizes all 
   const auto field = comm.is_root() ? kept_field<double>(map) : kept_field<float>(map);
   const auto error = error_info_of([&] { map.begin_gather(field).finish(); });
   CHECK(error.kind == ErrorKind::usage);
-  CHECK(error.message == "in call 1 of a map all ranks begin a gather, of 4 to 8 bytes per entry");
+  CHECK(error.message == "in call 2 of a map all ranks begin a gather, of 4 to 8 bytes per entry");
 }
 
 MPI_CASE("with debug checks, ranks of which some rebuild a map all learn it", ranks{2, 3, 7}) {
