@@ -136,7 +136,8 @@ def test_fragments_benchmark(tmp_path):
     own_names, shared = (
         sizes[f"waiting fragment, two inputs {of}"] for of in ("of its own", "that all share")
     )
-    assert own_names > shared > sizes["live data fragment, a real"] > 8
+    assert own_names == pytest.approx(shared, rel=0.02)  # a name that one fragment waits for has no entry
+    assert shared > sizes["live data fragment, a real"] > 8
 
 
 @needs("tailrace-bench-fragments", "tailrace-bench-messages")
