@@ -9,7 +9,7 @@
 namespace tailrace::fragments {
 
 /// The base of what several owners share: the count of owners is in the object, so that an owner has 8 bytes
-/// and the object one piece of memory.
+/// and the object one allocation.
 class Counted {
  protected:
   Counted() = default;

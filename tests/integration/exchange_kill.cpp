@@ -31,6 +31,7 @@ void kill_in_flights_of_all_transports(int ranks) {
   }
 }
 
+#ifdef OPEN_MPI
 /// What lets a command see a /dev/shm of its own, which is full; empty where the system lets nobody have one.
 std::string with_full_shared_memory() {
   const std::string prefix =
@@ -52,6 +53,7 @@ void fly_with_full_shared_memory(std::string_view transport, bool needs_window) 
                    : "rank 1 will kill in flight 4";
   CHECK_MESSAGE(said.find(expected) != std::string::npos, said);
 }
+#endif
 
 }  // namespace
 
