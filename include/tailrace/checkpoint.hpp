@@ -28,9 +28,9 @@ struct FieldState {
   Index3 domain;                                    ///< the boxes of all ranks cover it once
   Box box;                                          ///< in global indices; may be empty
   std::int64_t stride_y = 0, stride_z = 0;          ///< in elements
-  /// For a field in the memory of a device, or in several arrays, instead of `data` and the strides: copies
-  /// the values of a part of the box, x fastest, without gaps, and back. Without one of both, `data` serves
-  /// there.
+  /// For a field in the memory of a device, or in several arrays, in place of `data` and the strides: `read`
+  /// copies the values of a part of the box, x fastest, without gaps, when they are saved, `write` when they
+  /// are restored. If one of them is empty, that direction uses `data`.
   std::function<void(const Box& part, std::span<std::byte> out)> read = {};
   std::function<void(const Box& part, std::span<const std::byte> in)> write = {};
 };

@@ -64,9 +64,8 @@ def render(run: Run) -> str:
         return run_page(
             run, sections, program_numbers(run), fragment_advice(run) or None, program_command(run)
         )
-    from tailrace.report.result import (
-        result_section,
-    )  # not above: a program's report need not wait for xarray
+    # Not above: a program's report need not wait for xarray.
+    from tailrace.report.result import result_section
 
     result, result_numbers = result_section(run)
     numbers = result_numbers + performance_numbers(run) + _progress_number(run)
