@@ -10,7 +10,7 @@ import json
 import math
 import random
 import struct
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -292,7 +292,7 @@ LOOKS: dict[str, tuple[Read, int, int]] = {  # how often in each suite
 }
 
 
-def look(folder: Path, name: str, numbers: range) -> None:
+def look(folder: Path, name: str, numbers: Iterable[int]) -> None:
     for number in numbers:
         try:
             LOOKS[name][0](folder, random.Random(f"{name} {number}"))
@@ -304,6 +304,11 @@ def look(folder: Path, name: str, numbers: range) -> None:
 @pytest.mark.parametrize("name", LOOKS)
 def test_no_change_makes_a_reader_fail(name, tmp_path):
     look(tmp_path, name, range(LOOKS[name][1]))
+
+
+def test_changes_that_once_made_one_fail(tmp_path):
+    """No fragment of which the creation is known, and no summary: 510."""
+    look(tmp_path, "analyses", [510, 572])
 
 
 @pytest.mark.full

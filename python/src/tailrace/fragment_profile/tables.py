@@ -82,17 +82,20 @@ class Recorded:
     @property
     def first_s(self) -> float:
         starts = [summary.start_s for summary in self.summaries.values()]
-        return min([*starts, *self.fragments["created_s"][:1].tolist()], default=0.0)
+        return min([*starts, *self._known("created_s", "begin_s")], default=0.0)
 
     @property
     def last_s(self) -> float:
         ends = [summary.end_s for summary in self.summaries.values()]
-        recorded = [float(np.nanmax(table[name])) for table, name in self._ends() if len(table)]
-        return max([*ends, *recorded], default=0.0)
+        return max([*ends, *self._known("destroyed_s", "end_s")], default=0.0)
 
-    def _ends(self) -> list[tuple[np.ndarray, str]]:
-        destroyed = self.fragments[np.isfinite(self.fragments["destroyed_s"])]
-        return [(self.runs, "end_s"), (self.idles, "end_s"), (destroyed, "destroyed_s")]
+    def _known(self, of_fragments: str, of_threads: str) -> list[float]:
+        """The first and the last moment of each table; those of fragments are not known where records are
+        missing.
+        """
+        tables = (self.fragments[of_fragments], self.runs[of_threads], self.idles[of_threads])
+        known = [moments[np.isfinite(moments)] for moments in tables]
+        return [float(edge) for moments in known if len(moments) for edge in (moments.min(), moments.max())]
 
     def type_names(self) -> list[str]:
         """A text of each type; with its place where the name alone could mean several."""
