@@ -18,6 +18,7 @@ from xml.etree import ElementTree
 import pytest
 
 from command import TAILRACE, Answer, environment, process
+from tailrace.bench.stats import spread
 from tailrace.console import CommandError
 from tailrace.revisions import store
 from tailrace.revisions.definition import Definition, Number, find_test
@@ -273,6 +274,24 @@ def test_numbers_from_other_programs():
     assert numbers_in(Number("h", "hyperfine"), json.dumps(fine)) == {"h sleep": 0.5}
     pytests = {"benchmarks": [{"fullname": "t.py::f", "stats": {"median": 0.25}}]}
     assert numbers_in(Number("p", "pytest-benchmark"), json.dumps(pytests)) == {"p t.py::f": 0.25}
+    ours = {
+        "settings": {"grids": [8, 16]},
+        "rows": [
+            {"grid": 8, "ranks": ranks, "records": 7, "ratio": spread([1.0 + ranks, 3.0]).as_dict()}
+            for ranks in (1, 2)
+        ],
+        "equal": [{"s": spread([place]).as_dict()} for place in (0.5, 0.75)],
+        "only": [{"size": 4, "s": spread([0.25]).as_dict()}],
+    }
+    names = {
+        "t rows grid=8 ranks=1 ratio": 2.5, "t rows grid=8 ranks=2 ratio": 3.0,
+        "t equal 0 s": 0.5, "t equal 1 s": 0.75, "t only s": 0.25,
+    }  # fmt: skip
+    assert numbers_in(Number("t", "tailrace"), json.dumps(ours)) == names
+    chosen = numbers_in(Number("t", "tailrace", r"ranks=\d ratio$"), json.dumps(ours))
+    assert chosen == {name: value for name, value in names.items() if "ratio" in name}
+    with pytest.raises(RunFailedError, match="no entries, of 5, whose name has 'nothing'"):
+        numbers_in(Number("t", "tailrace", "nothing"), json.dumps(ours))
     for wrong in ("", "[]", '{"benchmarks": 3}', '{"benchmarks": []}'):
         with pytest.raises(RunFailedError):
             numbers_in(Number("g", "google-benchmark"), wrong)

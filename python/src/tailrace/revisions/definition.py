@@ -22,6 +22,7 @@ SOURCES = {
     "google-benchmark": "the benchmarks of a JSON",
     "hyperfine": "the commands of a JSON",
     "pytest-benchmark": "the benchmarks of a JSON",
+    "tailrace": "the medians of a JSON of `tailrace bench`",
 }
 COUNTED = ("instructions", "messages")
 BETTER = ("less", "more")
@@ -29,8 +30,8 @@ BETTER = ("less", "more")
 
 @dataclass(frozen=True)
 class Number:
-    """A number of the test, or a family of them where a JSON has several. `file`: where the text is, if
-    not on standard output. `better`: less or more.
+    """A number of the test, or a family of them where a JSON has several, of which `pattern` keeps those
+    whose name matches. `file`: where the text is, if not on standard output. `better`: less or more.
     """
 
     name: str
@@ -129,11 +130,10 @@ def check_number(number: Number, where: str) -> Number:
         raise CommandError(f"{where}: source = {number.source!r}: unknown. Known: {', '.join(SOURCES)}")
     if number.better not in BETTER:
         raise CommandError(f"{where}: better = {number.better!r}: it is less or more")
-    if number.source == "regex":
-        try:
-            groups = re.compile(number.pattern).groups
-        except re.error as error:
-            raise CommandError(f"{where}: pattern = {number.pattern!r}: {error}") from None
-        if groups != 1:
-            raise CommandError(f"{where}: pattern = {number.pattern!r}: it must have one group, (...)")
+    try:
+        groups = re.compile(number.pattern).groups
+    except re.error as error:
+        raise CommandError(f"{where}: pattern = {number.pattern!r}: {error}") from None
+    if number.source == "regex" and groups != 1:
+        raise CommandError(f"{where}: pattern = {number.pattern!r}: it must have one group, (...)")
     return number

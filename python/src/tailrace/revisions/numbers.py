@@ -21,6 +21,7 @@ from tailrace.console import CommandError
 from tailrace.messages.counts import read_profile
 from tailrace.messages.preload import preload
 from tailrace.revisions.definition import Definition, Number
+from tailrace.revisions.documents import measured_numbers
 
 
 class RunFailedError(Exception):
@@ -119,9 +120,11 @@ def numbers_in(number: Number, text: str) -> dict[str, float]:
         raise RunFailedError(
             f"{number.name}: no JSON of {number.source}: {type(error).__name__}: {error}"
         ) from None
-    if not found:
-        raise RunFailedError(f"{number.name}: the JSON of {number.source} has no entries")
-    return {f"{number.name} {name}": value for name, value in found.items()}
+    wanted = {name: value for name, value in found.items() if re.search(number.pattern, name)}
+    if not wanted:
+        which = f", of {len(found)}, whose name has {number.pattern!r}" if found else ""
+        raise RunFailedError(f"{number.name}: the JSON of {number.source} has no entries{which}")
+    return {f"{number.name} {name}": value for name, value in wanted.items()}
 
 
 def match_of(number: Number, text: str) -> float:
@@ -161,6 +164,7 @@ READERS: dict[str, Callable[[Any], list[tuple[str, float]]]] = {
     "google-benchmark": google_benchmark,
     "hyperfine": hyperfine,
     "pytest-benchmark": pytest_benchmark,
+    "tailrace": measured_numbers,
 }
 
 
