@@ -50,9 +50,9 @@ def _verification(results: dict[str, Any]) -> list[Number]:
     """Nothing of a run that stopped before its end."""
     if "integral" not in results:
         return []
-    numbers = [
-        Number(f"{results['integral']:.13e}", "integral of the temperature", f"class {results.get('class')}")
-    ]
+    integral = results["integral"]
+    detail = f"class {results.get('class')}: {integral:.13e}"
+    numbers = [Number(f"{integral:.6g}", "integral of the temperature", detail)]
     if "verified" in results:
         verdict = "verified" if results["verified"] else "not verified"
         detail = f"relative difference {results['difference']:.1e} to NPB's, of which 1e-8 is accepted"
