@@ -12,12 +12,8 @@ namespace tailrace::bench::network {
 
 namespace {
 
-void append(nlohmann::json& rows, const nlohmann::json& more) {
-  rows.insert(rows.end(), more.begin(), more.end());
-}
-
 /// Seconds of the slowest rank. All begin together.
-double timed(mpi::CommView comm, const std::function<void()>& window) {
+double slowest_s(mpi::CommView comm, const std::function<void()>& window) {
   MPI_Barrier(comm.get());
   const double begin = monotonic_s();
   window();
@@ -115,7 +111,7 @@ class Group {
     return in_turns({"pairs", size, count}, names_of(settings_.adapters), settings_.windows,
                     [&](std::size_t i) {
                       if (!all_[i]->complete()) return -1.0;
-                      return timed(comm_, [&] {
+                      return slowest_s(comm_, [&] {
                         if (peer >= 0)
                           stream_to(all_[i]->to(peer), comm_.rank() < peer, source_, size, count, settings_);
                       });
@@ -129,7 +125,7 @@ class Group {
     return in_turns({pattern.name, size, 2 * count}, names_of(settings_.adapters), settings_.windows,
                     [&](std::size_t i) {
                       if (!all_[i]->complete() || settings_.adapters[i].ahead < 2) return -1.0;
-                      return timed(comm_, [&] {
+                      return slowest_s(comm_, [&] {
                         for (int n = 0; n < count; ++n)
                           exchange(*all_[i], neighbours, source_, size, settings_);
                       });
@@ -143,7 +139,7 @@ class Group {
       all.push_back(adapter.make(comm_.get(), settings_.largest()));
     const auto names = names_of(any_source_adapters());
     return in_turns({"any-source", size, count * senders}, names, settings_.windows, [&](std::size_t i) {
-      return timed(comm_, [&] {
+      return slowest_s(comm_, [&] {
         for (int n = 0; n < count * senders && comm_.is_root(); ++n) take(all[i]->receive(), settings_);
         for (int n = 0; n < count && !comm_.is_root(); ++n) all[i]->send(source_.next(size));
         all[i]->flush();
@@ -193,7 +189,7 @@ class Collectives {
                      const std::function<void()>& of_heap) {
     const int count = settings_.repetitions(size);
     return in_turns({test, size, count}, {"mpi", "heap"}, settings_.windows, [&](std::size_t i) {
-      return timed(comm_, [&] {
+      return slowest_s(comm_, [&] {
         for (int n = 0; n < count; ++n) i == 0 ? of_mpi() : of_heap();
       });
     });

@@ -28,9 +28,10 @@ nlohmann::json protocol(mpi::CommView comm, const Settings&) {
   return protocol_rows(comm);
 }
 
-const std::map<std::string, Kind> kinds{{"pair", {pair_rows, true}},    {"overlap", {overlap_rows, true}},
-                                        {"protocol", {protocol, true}}, {"check", {check_rows, true}},
-                                        {"group", {group_rows, false}}, {"matrix", {matrix_rows, false}}};
+const std::map<std::string, Kind> kinds{{"pair", {pair_rows, true}},      {"overlap", {overlap_rows, true}},
+                                        {"protocol", {protocol, true}},   {"check", {check_rows, true}},
+                                        {"group", {group_rows, false}},   {"matrix", {matrix_rows, false}},
+                                        {"by-hand", {by_hand_rows, true}}};
 const std::map<std::string, int> levels{{"single", MPI_THREAD_SINGLE},
                                         {"funnelled", MPI_THREAD_FUNNELED},
                                         {"serialized", MPI_THREAD_SERIALIZED},
@@ -83,6 +84,7 @@ int main(int argc, char** argv) {
       ->check(CLI::IsMember(names_of(all_adapters())));
   app.add_option("--threads", order.level, "Level of thread support")->check(CLI::IsMember(levels));
   app.add_flag("--cycled", settings.cycled, "Each message from another place");
+  app.add_flag("--bounced", settings.bounced, "Ping-pong sends back what came");
   app.add_flag("--touched", settings.touched, "Received bytes are read");
   CLI11_PARSE(app, argc, argv);
   if (!order.adapters.empty())

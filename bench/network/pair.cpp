@@ -16,11 +16,28 @@ struct Side {
   std::size_t size;
 
   void send() const { endpoint.send(source.next(size)); }
-  void receive() const { take(endpoint.receive(), settings); }
+  Bytes receive() const {
+    const Bytes message = endpoint.receive();
+    take(message, settings);
+    return message;
+  }
 };
+
+/// There and back, each time the bytes that came, from where they came to: whoever receives them next finds
+/// none of them in its cache.
+void bounced(const Side& side, int count) {
+  Bytes message = side.source.next(side.size);
+  for (int i = 0; i < count; ++i) {
+    if (side.rank == 0) side.endpoint.send(message);
+    message = side.receive();
+    if (side.rank == 1) side.endpoint.send(message);
+    side.endpoint.flush();
+  }
+}
 
 /// There and back.
 void ping_pong(const Side& side, int count) {
+  if (side.settings.bounced) return bounced(side, count);
   for (int i = 0; i < count; ++i) {
     if (side.rank == 0) side.send();
     side.receive();
@@ -60,6 +77,18 @@ void both_ways(const Side& side, int count) {
   side.endpoint.flush();
 }
 
+/// The ping-pong of blocking MPI as somebody writes it who knows nothing of endpoints.
+void ping_pong_by_hand(mpi::CommView comm, std::vector<std::byte>& data, std::vector<std::byte>& room,
+                       int count) {
+  const int size = static_cast<int>(data.size()), peer = 1 - comm.rank();
+  const bool begins = comm.rank() == 0;
+  for (int i = 0; i < count; ++i) {
+    if (begins) MPI_Send(data.data(), size, MPI_BYTE, peer, 1, comm.get());
+    MPI_Recv(room.data(), size, MPI_BYTE, peer, 1, comm.get(), MPI_STATUS_IGNORE);
+    if (!begins) MPI_Send(data.data(), size, MPI_BYTE, peer, 1, comm.get());
+  }
+}
+
 struct Test {
   const char* name;
   void (*run)(const Side&, int);
@@ -84,10 +113,6 @@ double timed(mpi::CommView comm, const std::function<void()>& window) {
   const double begin = monotonic_s();
   window();
   return monotonic_s() - begin;
-}
-
-void append(nlohmann::json& rows, const nlohmann::json& more) {
-  rows.insert(rows.end(), more.begin(), more.end());
 }
 
 /// Arithmetic that is counted, each step after the one before. It begins with what it ended with, which is
@@ -165,6 +190,25 @@ nlohmann::json pair_rows(mpi::CommView comm, const Settings& settings) {
       append(rows,
              in_turns({test.name, size, count}, names_of(settings.adapters), settings.windows, seconds));
     }
+  return rows;
+}
+
+nlohmann::json by_hand_rows(mpi::CommView comm, const Settings& settings) {
+  const Adapter& blocking = all_adapters().front();
+  const auto endpoint = blocking.make(comm.get(), settings.largest());
+  Source source(settings);
+  nlohmann::json rows = nlohmann::json::array();
+  for (const std::size_t size : settings.sizes) {
+    const int count = settings.repetitions(size);
+    std::vector<std::byte> data(size), room(size);
+    const Side side{*endpoint, source, settings, comm.rank(), size};
+    const auto seconds = [&](std::size_t i) {
+      return timed(comm,
+                   [&] { i == 0 ? ping_pong(side, count) : ping_pong_by_hand(comm, data, room, count); });
+    };
+    append(rows,
+           in_turns({tests[0].name, size, count}, {blocking.name, "by-hand"}, settings.windows, seconds));
+  }
   return rows;
 }
 

@@ -21,6 +21,7 @@ struct Settings {
   int windows = 50, messages = 64;
   bool cycled = false;   ///< each message from a place of its own, until those are used up
   bool touched = false;  ///< whoever receives a message reads all of it
+  bool bounced = false;  ///< in ping-pong, a message that came is sent back; as NetPIPE does
 
   [[nodiscard]] std::size_t largest() const { return *std::max_element(sizes.begin(), sizes.end()); }
   /// Of a size, in a window: fewer large ones, which move some 16 MiB at most.
@@ -51,10 +52,15 @@ struct Row {
 };
 nlohmann::json in_turns(const Row& row, const std::vector<std::string>& names, int windows,
                         const std::function<double(std::size_t)>& seconds);
+/// Adds rows to others.
+void append(nlohmann::json& rows, const nlohmann::json& more);
 std::vector<std::string> names_of(const std::vector<Adapter>& adapters);
 
 /// Two ranks: ping-pong, streaming, and both sides at once. @collective{comm}
 nlohmann::json pair_rows(mpi::CommView comm, const Settings& settings);
+/// Two ranks: ping-pong of blocking MPI through its endpoint and in a loop written by hand, in turns: what
+/// the interface of the tests costs. @collective{comm}
+nlohmann::json by_hand_rows(mpi::CommView comm, const Settings& settings);
 /// Two ranks: what share of a transfer is hidden behind the work of who sends. @collective{comm}
 nlohmann::json overlap_rows(mpi::CommView comm, const Settings& settings);
 /// Two ranks: the largest message that MPI sends without its receiver, and whether a put is complete while

@@ -41,6 +41,10 @@ std::vector<std::string> names_of(const std::vector<Adapter>& adapters) {
   return names;
 }
 
+void append(nlohmann::json& rows, const nlohmann::json& more) {
+  rows.insert(rows.end(), more.begin(), more.end());
+}
+
 nlohmann::json in_turns(const Row& row, const std::vector<std::string>& names, int windows,
                         const std::function<double(std::size_t)>& seconds) {
   std::vector<std::vector<double>> taken(names.size());

@@ -13,9 +13,10 @@ from typing import Any
 from tailrace.bench.document import make_document, say
 from tailrace.bench.host import Watch
 from tailrace.bench.programs import Runner, native_program
+from tailrace.bench.stats import ratios, spread
 from tailrace.console import CommandError
 from tailrace.programs import launch_info
-from tailrace_bench.network_peers import NETPIPE_NAME, check_peers, netpipe, peer
+from tailrace_bench.network_peers import Peer, Times, check_peers, make_peer
 from tailrace_bench.network_place import (
     PROGRAM,
     Place,
@@ -26,8 +27,10 @@ from tailrace_bench.network_place import (
 )
 from tailrace_bench.network_rows import (
     BASE,
+    BY_HAND,
     NONBLOCKING,
     PING_PONG,
+    by_hand_rows,
     collective_rows,
     effective_bandwidth,
     group_rows,
@@ -41,7 +44,7 @@ from tailrace_bench.network_rows import (
 )
 
 PAIR, OVERLAP, PROTOCOL, GROUP, MATRIX, LEVELS = "pair", "overlap", "protocol", "group", "matrix", "levels"
-TESTS = (PAIR, OVERLAP, PROTOCOL, GROUP, MATRIX, LEVELS)
+TESTS = (PAIR, OVERLAP, PROTOCOL, GROUP, MATRIX, LEVELS, BY_HAND)
 USUAL_TESTS = (PAIR, OVERLAP, PROTOCOL)
 OF_ALL_RANKS = (GROUP, MATRIX)
 ADAPTERS = (
@@ -54,6 +57,8 @@ GROUP_SIZES, GROUP_SHARE = (8, 4096, 65536), 5
 LEVEL_SIZES, LEVEL_ROUNDS = (8,), 6
 # Of several MPIs or places each is measured in so many parts, so that all have the same moments.
 PARTS = 2
+# Ours and a peer's program take turns so many times.
+PEER_ROUNDS = 11
 
 
 @dataclass(frozen=True)
@@ -109,7 +114,7 @@ def measure(request: Request) -> dict[str, Any]:
     return document | {
         "setups": [results(setup) for setup in setups],
         "rates": rates(first["rows"]),
-        "peers": peer_rows(request, runner, setups[0].program, first["rows"]),
+        "peers": peer_rows(request, runner, setups[0]),
         "skipped": f"links with a delay: {skipped}" if skipped else "",
     }
 
@@ -224,29 +229,41 @@ def results(setup: Setup) -> dict[str, Any]:
         "collectives": collective_rows(group),
         "matrix": matrix_rows(found.get(MATRIX, [])),
         "levels": level_rows(found.get(LEVELS, [])),
+        "by_hand": by_hand_rows(found.get(BY_HAND, [])),
     }
 
 
-def peer_rows(
-    request: Request, runner: Runner, program: Path, rows: list[dict[str, Any]]
-) -> list[dict[str, Any]]:
-    """Ping-pong of other programs beside ours of blocking MPI, at the sizes that both have."""
-    ours = {
-        row["size"]: row["message_s"]["median"]
-        for row in rows
-        if (row["test"], row["adapter"]) == (PING_PONG, BASE)
-    }
+def peer_rows(request: Request, runner: Runner, setup: Setup) -> list[dict[str, Any]]:
+    """Ping-pong of other programs beside ours of blocking MPI, at the sizes that both have. They take turns,
+    and what the peer says of all that it has timed is computed from our windows, too.
+    """
     found = []
     for text in request.peers:
-        if text == NETPIPE_NAME:
-            mpi = launch_info(program).implementation
-            name, times = text, netpipe(runner, mpi, list(ours), request.messages * 10)
-        else:
-            name, times = peer(runner, text)
-        found += [
-            {"peer": name, "size": size, "peer_s": times[size], "ours_s": ours[size],
-             "ratio": ours[size] / times[size]}
-            for size in ours
-            if size in times
-        ]  # fmt: skip
+        one = make_peer(text, launch_info(setup.program).implementation, request.messages * 10)
+        rounds = [
+            (one.times(runner, request.sizes), own_times(runner, setup, request, one))
+            for _ in range(PEER_ROUNDS)
+        ]
+        for size in request.sizes:
+            if all(size in theirs for theirs, _ in rounds):
+                found.append(peer_row(one, size, [(theirs[size], ours[size]) for theirs, ours in rounds]))
     return found
+
+
+def own_times(runner: Runner, setup: Setup, request: Request, beside: Peer) -> Times:
+    words = ["--tests", PAIR, "--windows", str(request.windows), *sizes_words(request.sizes)]
+    words += ["--messages", str(request.messages), "--adapters", BASE, *beside.words]
+    rows = start(runner, setup, 2, words)
+    return {row["size"]: row[beside.statistic] for row in make_rows(rows) if row["test"] == PING_PONG}
+
+
+def peer_row(beside: Peer, size: int, rounds: list[tuple[float, float]]) -> dict[str, Any]:
+    theirs, ours = ([pair[side] for pair in rounds] for side in (0, 1))
+    return {
+        "peer": beside.name,
+        "size": size,
+        "statistic": beside.statistic,
+        "peer_s": spread(theirs).as_dict(),
+        "ours_s": spread(ours).as_dict(),
+        "ratio": ratios(ours, theirs).as_dict(),
+    }

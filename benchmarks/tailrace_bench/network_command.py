@@ -23,7 +23,7 @@ def network(
     test: Annotated[
         list[str] | None,
         typer.Option(
-            metavar="pair|overlap|protocol|group|matrix|levels",
+            metavar="pair|overlap|protocol|group|matrix|levels|by-hand",
             help="What to measure (default: the first three; with -n also of all ranks: group, matrix).",
         ),
     ] = None,

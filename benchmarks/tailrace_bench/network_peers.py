@@ -4,7 +4,8 @@
 import re
 import shlex
 import shutil
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -13,25 +14,56 @@ from tailrace.console import CommandError
 
 NETPIPE = {"openmpi": "NPopenmpi", "mpich": "NPmpich2"}
 NETPIPE_NAME = "netpipe"
+# They call MPI_Init, which asks for no thread support: with more of it, small messages take longer.
+BY_MPI_INIT = ("--threads", "single")
 Times = dict[int, float]  # seconds of half a round trip, by size
 _ROW = re.compile(r"\s*(\d+)\s+([0-9.]+(?:[eE][-+]?\d+)?)\s*(?:\s.*)?")
 
 
-def netpipe(runner: Runner, mpi: str, sizes: list[int], repeats: int) -> Times:
-    """Times of the sizes that NetPIPE measures, too; it knows no messages without bytes. Raises CommandError
-    where it is not installed.
+@dataclass(frozen=True)
+class Peer:
+    """A program beside ours. `statistic`: what its number is of all that it has timed, as our rows call it:
+    NetPIPE prints the best of its trials, OSU's and Intel's programs the mean. `words`: with which our
+    program does what the peer does.
     """
+
+    name: str
+    statistic: str
+    times: Callable[[Runner, Sequence[int]], Times]
+    words: tuple[str, ...]
+
+
+def make_peer(text: str, mpi: str, repeats: int) -> Peer:
+    """`text` as `check_peers` lets it pass. Raises CommandError where NetPIPE is not installed."""
+    if text == NETPIPE_NAME:
+        program = find_netpipe(mpi)
+        return Peer(
+            text,
+            "min_s",
+            lambda runner, sizes: netpipe(runner, program, sizes, repeats),
+            (*BY_MPI_INIT, "--bounced"),
+        )
+    name, _, command = text.partition("=")
+    return Peer(name, "mean_s", lambda runner, _: peer(runner, name, command), BY_MPI_INIT)
+
+
+def find_netpipe(mpi: str) -> Path:
     program = shutil.which(NETPIPE.get(mpi, ""))
     if program is None:
         raise CommandError(
             f"--peer {NETPIPE_NAME}: {NETPIPE.get(mpi, 'a NetPIPE for ' + mpi)} is not on PATH. Fix: install "
             "it (Debian: netpipe-openmpi, netpipe-mpich2), or leave it out"
         )
+    return Path(program)
+
+
+def netpipe(runner: Runner, program: Path, sizes: Sequence[int], repeats: int) -> Times:
+    """Times of the sizes that NetPIPE measures, too; it knows no messages without bytes."""
     known = [size for size in sizes if size > 0]
     with TemporaryDirectory() as folder:
         output = Path(folder) / "np.out"
         words = ["-l", str(min(known)), "-u", str(max(known)), "-n", str(repeats), "-o", str(output)]
-        runner.run(on_ranks(Path(program), 2, 1, words))
+        runner.run(on_ranks(program, 2, 1, words))
         return {size: one for size, one in read_netpipe(output.read_text()).items() if size in known}
 
 
@@ -55,13 +87,12 @@ def check_peers(texts: Iterable[str]) -> None:
             raise CommandError(f"--peer {text}: give NAME=COMMAND, or {NETPIPE_NAME}.")
 
 
-def peer(runner: Runner, text: str) -> tuple[str, Times]:
-    """NAME=COMMAND: a command that prints lines of bytes and microseconds, as OSU's osu_latency does."""
-    name, _, command = text.partition("=")
+def peer(runner: Runner, name: str, command: str) -> Times:
+    """A command that prints lines of bytes and microseconds, as OSU's osu_latency does."""
     times = read_latencies(runner.run(shlex.split(command)).output)
     if not times:
         raise CommandError(f"--peer {name}: its output has no lines of bytes and microseconds.")
-    return name, times
+    return times
 
 
 def read_latencies(text: str) -> Times:

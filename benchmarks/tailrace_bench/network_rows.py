@@ -16,6 +16,8 @@ PAIR_TESTS = (PING_PONG, STREAMING, PING_PING, BOTH_WAYS)
 PAIRS, ANY_SOURCE = "pairs", "any-source"
 COLLECTIVES = ("barrier", "all-reduce", "broadcast")
 NONBLOCKING = "mpi-nonblocking"
+# Not an adapter: the loop that somebody writes who has no endpoint.
+BY_HAND = "by-hand"
 # What others are compared with; where both sides send before they receive, blocking sends cannot.
 BASES = {
     PING_PONG: BASE,
@@ -71,6 +73,21 @@ def make_row(test: str, size: int, adapter: str, samples: list[float], base: lis
         "overhead_s": base and spread([a - b for a, b in zip(samples, base, strict=True)]).as_dict(),
         "steady": p99 <= UNSTEADY * found.median,
     }
+
+
+def by_hand_rows(measured: list[Row]) -> list[Row]:
+    """The endpoint beside the loop written by hand, of the same windows."""
+    samples = {(row["size"], row["adapter"]): row["message_s"]["samples"] for row in make_rows(measured)}
+    return [
+        {
+            "size": size,
+            "endpoint_s": spread(endpoint).as_dict(),
+            "by_hand_s": spread(samples[size, BY_HAND]).as_dict(),
+            "ratio": ratios(endpoint, samples[size, BY_HAND]).as_dict(),
+        }
+        for (size, adapter), endpoint in samples.items()
+        if adapter == BASE
+    ]
 
 
 def percentile(samples: list[float], share: float) -> float:

@@ -55,6 +55,7 @@ def tables_of(setup: dict[str, Any]) -> list[Table]:
         found.append(messages_table(test, "µs per message, of the slowest rank", setup["group"]))
     found += [bandwidth_table(setup["effective_bandwidth"]), collectives_table(setup["collectives"])]
     found += [matrix_table(setup["matrix"]), levels_table(setup["levels"])]
+    found.append(by_hand_table(setup["by_hand"]))
     return [table for table in found if table.row_count]
 
 
@@ -145,9 +146,23 @@ def levels_table(rows: list[Row]) -> Table:
     return table
 
 
+STATISTICS = {"min_s": "best", "mean_s": "mean"}
+
+
 def peers_table(rows: list[Row]) -> Table:
-    table = make_table("ping-pong beside others, µs", "peer", "size", "peer", f"our {BASE}", "ours over peer")
+    title = "ping-pong beside others in turns, µs, medians of the turns"
+    table = make_table(title, "peer", "of its times", "size", "peer", f"our {BASE}", "ours over peer")
     for row in rows:
-        times = (microseconds(row["peer_s"]), microseconds(row["ours_s"]))
-        table.add_row(row["peer"], bytes_text(row["size"]), *times, f"{row['ratio']:.2f}")
+        times = (microseconds(row[key]["median"]) for key in ("peer_s", "ours_s"))
+        ratio = with_interval(from_dict(row["ratio"]), digits=2)
+        table.add_row(row["peer"], STATISTICS[row["statistic"]], bytes_text(row["size"]), *times, ratio)
+    return table
+
+
+def by_hand_table(rows: list[Row]) -> Table:
+    title = f"ping-pong of {BASE} through its endpoint and in a loop by hand, µs"
+    table = make_table(title, "size", "endpoint", "by hand", "endpoint over by hand")
+    for row in rows:
+        times = (microseconds(row[key]["median"]) for key in ("endpoint_s", "by_hand_s"))
+        table.add_row(bytes_text(row["size"]), *times, with_interval(from_dict(row["ratio"]), digits=3))
     return table

@@ -9,6 +9,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from rich.console import Console
 
 from command import tailrace
 from native import needs
@@ -23,6 +24,7 @@ from tailrace_bench.network_place import PROGRAM, Place, programs_of, reason_aga
 from tailrace_bench.network_rows import (
     BASE,
     BOTH_WAYS,
+    BY_HAND,
     PING_PING,
     PING_PONG,
     STREAMING,
@@ -32,7 +34,7 @@ from tailrace_bench.network_rows import (
     percentile,
     protocol_of,
 )
-from tailrace_bench.network_tables import ratio_text
+from tailrace_bench.network_tables import print_document, ratio_text
 
 ADAPTERS = set(network.ADAPTERS)
 AHEAD = {"mpi-nonblocking", "am", "am-aggregated"}  # both sides may send any number before they receive
@@ -252,6 +254,29 @@ def test_outputs_of_others_are_read():
     assert read_latencies(osu) == {0: pytest.approx(0.25e-6), 8: pytest.approx(1.5e-6)}
     imb = "#bytes #repetitions t[usec] Mbytes/sec\n 0 1000 0.50 0.00\n 8 1000 0.75 10.67\n"
     assert read_latencies(imb) == {0: pytest.approx(0.5e-6), 8: pytest.approx(0.75e-6)}
+
+
+@needs(PROGRAM)
+def test_a_peer_and_a_loop_by_hand_take_turns_with_the_endpoint(monkeypatch, tmp_path):
+    """The peer says that 8 bytes take 0.25 us, and nothing of 64."""
+    monkeypatch.setattr(network, "PEER_ROUNDS", 2)
+    command = "printf '8 0.25 '"
+    request = network.Request(
+        (8, 64), 6, 4, peers=(f"mine={command}",), tests=("pair", BY_HAND), adapters=(BASE,)
+    )
+    document = network.measure(request)
+    (row,) = document["peers"]
+    assert (row["peer"], row["size"], row["statistic"]) == ("mine", 8, "mean_s")
+    assert row["peer_s"]["samples"] == [0.25e-6, 0.25e-6]
+    ours = row["ours_s"]["samples"]
+    assert row["ratio"]["samples"] == [pytest.approx(one / 0.25e-6) for one in ours]
+    hands = document["setups"][0]["by_hand"]
+    assert [one["size"] for one in hands] == [8, 64]
+    assert all(len(one["ratio"]["samples"]) == 6 for one in hands)
+    console = Console(record=True, width=200)
+    print_document(document, console)
+    text = console.export_text()
+    assert "endpoint over by hand" in text and "mine" in text
 
 
 def test_a_peer_that_is_none_is_said():
