@@ -23,9 +23,17 @@ struct Run {
   std::string printed;
 };
 
-Run run_interpreted(const std::string& program, const std::vector<std::string>& words = {}) {
+/// A program as text, or its image: making one takes longer than many a run.
+struct Source {
+  Source(std::shared_ptr<const fragments::Image> made) : image(std::move(made)) {}
+  Source(const std::string& program) : image(test_image(program)) {}
+  Source(const char* program) : image(test_image(program)) {}
+  std::shared_ptr<const fragments::Image> image;
+};
+
+Run run_interpreted(const Source& program, const std::vector<std::string>& words = {}) {
   Printed printed;
-  auto ending = fragments::interpret(test_image(program), test_bodies(printed), words);
+  auto ending = fragments::interpret(program.image, test_bodies(printed), words);
   return {std::move(ending), printed.sorted()};
 }
 
@@ -35,15 +43,14 @@ struct Ranks {
   std::optional<am::Faults> faults{};
 };
 
-Run run_on(const Ranks& ranks, const std::string& program, const std::vector<std::string>& words = {}) {
+Run run_on(const Ranks& ranks, const Source& program, const std::vector<std::string>& words = {}) {
   Printed printed;
-  const auto image = test_image(program);
   const auto bodies = test_bodies(printed);
   std::vector<fragments::Ending> endings(static_cast<std::size_t>(ranks.count));
   am::launch_local({.local_ranks = ranks.count, .faults = ranks.faults, .options = {}},
                    [&](am::Endpoint& endpoint) {
                      endings[static_cast<std::size_t>(endpoint.rank())] =
-                         fragments::run(endpoint, image, bodies, words, ranks.options);
+                         fragments::run(endpoint, program.image, bodies, words, ranks.options);
                    });
   for (const auto& ending : endings) CHECK(ending.errors == endings[0].errors);
   for (std::size_t rank = 1; rank < endings.size(); ++rank) endings[0].executed += endings[rank].executed;
@@ -63,9 +70,10 @@ void check_same(const Run& run, const Run& expected) {
 void check_random(std::uint64_t first, std::uint64_t last) {
   for (auto seed = first; seed <= last; ++seed) {
     CAPTURE(seed);
-    const auto program = RandomFragments(seed).program();
+    const auto text = RandomFragments(seed).program();
+    const Source program(text);
     const auto expected = run_interpreted(program);
-    REQUIRE_MESSAGE(expected.ending.succeeded(), program);
+    REQUIRE_MESSAGE(expected.ending.succeeded(), text);
     const am::Faults faults{
         .seed = seed, .delayed = 0.5, .max_looks = 30, .slow_rank = seed % 3 == 0 ? 1 : -1};
     const fragments::RunOptions options{
@@ -82,7 +90,8 @@ TEST_CASE(
   for (const auto& row : meanings) {
     CAPTURE(row.what);
     if (left_to_chance(row)) continue;
-    const auto expected = run_interpreted(row.program, row.words);
+    const Source program(row.program);
+    const auto expected = run_interpreted(program, row.words);
     for (const int ranks : {1, 2, 3, 4, 7})
       for (const int workers : {1, 2, 4})
         for (const std::string balance : {"off", "auto"}) {
@@ -90,7 +99,7 @@ TEST_CASE(
           CAPTURE(workers);
           CAPTURE(balance);
           const fragments::RunOptions options{{.workers = workers, .balance = balance}};
-          check_same(run_on({ranks, options}, row.program, row.words), expected);
+          check_same(run_on({ranks, options}, program, row.words), expected);
         }
   }
 }
