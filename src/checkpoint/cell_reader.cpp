@@ -19,7 +19,6 @@ namespace {
 /// Cells that lie together are read so many bytes at a time, or one cell; while they are looked at, the next
 /// ones are on their way.
 constexpr std::int64_t max_read_bytes = 4 << 20;
-constexpr std::int64_t word_bytes = 8;
 
 // Words before the last three of an entry of a compressed set.
 std::int64_t first_word_of(CellReader::Words words) noexcept {

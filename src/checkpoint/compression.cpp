@@ -15,7 +15,7 @@ namespace {
 
 constexpr int default_level = 1, highest_level = 19;
 
-[[noreturn]] void refuse(const std::string& what, const std::string& fix) {
+[[noreturn]] void refuse_option(const std::string& what, const std::string& fix) {
   throw Error(ErrorInfo{.kind = ErrorKind::usage, .message = what, .path = {}, .hint = fix});
 }
 
@@ -28,10 +28,10 @@ Compression parse_compression(const char* name, const std::string& text) {
   if (text.starts_with(with_level))
     level = parse_number<int>(std::string_view(text).substr(with_level.size())).value_or(0);
   if (level < 1 || level > highest_level)
-    refuse(fmt::format("{} = \"{}\" is not known", name, text),
+    refuse_option(fmt::format("{} = \"{}\" is not known", name, text),
            fmt::format("none, zstd or zstd:LEVEL with a level from 1 to {}", highest_level));
   if (!has_zstd())
-    refuse(fmt::format("{} = \"{}\": this build has no zstd", name, text),
+    refuse_option(fmt::format("{} = \"{}\": this build has no zstd", name, text),
            "install libzstd-dev and build again, or none");
   return {.zstd_level = level};
 }

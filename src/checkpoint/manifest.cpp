@@ -66,11 +66,6 @@ Json to_json(const Manifest& manifest) {
           {"xxh3", no_digest}};
 }
 
-[[noreturn]] void refuse(const std::string& path, const std::string& what) {
-  throw Error(ErrorInfo{
-      .kind = ErrorKind::input, .message = fmt::format("{}: {}", path, what), .path = path, .hint = remedy});
-}
-
 Manifest from_json(const std::string& path, const Json& json) {
   try {
     Manifest manifest{.simulation = json.at("simulation"),
@@ -110,6 +105,11 @@ std::vector<std::pair<std::int64_t, std::int64_t>> extents_of(const std::string&
 }
 
 }  // namespace
+
+void refuse(const std::string& path, const std::string& what) {
+  throw Error(ErrorInfo{
+      .kind = ErrorKind::input, .message = fmt::format("{}: {}", path, what), .path = path, .hint = remedy});
+}
 
 Manifest read_manifest(const std::string& checkpoint) {
   const auto path = fmt::format("{}/{}", checkpoint, manifest_file);

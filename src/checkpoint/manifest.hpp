@@ -15,6 +15,12 @@ inline constexpr const char *state_file = "state.h5", *manifest_file = "manifest
 /// Says what to do about a checkpoint that cannot be used.
 inline constexpr const char* remedy = "resume from another checkpoint";
 
+/// Numbers in a checkpoint's tables, and compressed data, are of this size.
+inline constexpr std::int64_t word_bytes = 8;
+
+/// Refuses a file of a checkpoint. @local. Errors (input): always.
+[[noreturn]] void refuse(const std::string& path, const std::string& what);
+
 /// Describes what the manifest says (docs/formats/checkpoint.md).
 struct Manifest {
   struct Set {

@@ -7,13 +7,12 @@
 #include <cstring>
 
 #include "base/check.hpp"
+#include "manifest.hpp"
 #include "row_type.hpp"
 
 namespace tailrace::checkpoint {
 
 namespace {
-
-constexpr std::int64_t word_bytes = 8;
 
 std::uint64_t word(std::int64_t number) noexcept {
   return static_cast<std::uint64_t>(number);

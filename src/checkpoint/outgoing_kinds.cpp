@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "base/check.hpp"
+#include "manifest.hpp"
 #include "outgoing.hpp"
 #include "output/core/pack.hpp"
 #include "row_type.hpp"
@@ -98,7 +99,6 @@ class OutgoingRows final : public OutgoingSet {
 
  private:
   [[nodiscard]] h5::DatasetSpec plain_spec(std::int64_t count) const override {
-    constexpr std::int64_t word_bytes = 8;
     return {fmt::format("/sets/{}/data", path()),
             {word(count), word(bytes_each() / word_bytes)},
             h5::ElementType::uint64,

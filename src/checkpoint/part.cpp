@@ -20,14 +20,6 @@ using Json = nlohmann::ordered_json;
 
 constexpr const char* format = "tailrace checkpoint part";
 constexpr int version = 2;
-constexpr std::int64_t word_bytes = 8;
-
-[[noreturn]] void refuse(const std::string& path, const std::string& what) {
-  throw Error(ErrorInfo{.kind = ErrorKind::input,
-                        .message = fmt::format("{}: {}", path, what),
-                        .path = path,
-                        .hint = "resume from another checkpoint"});
-}
 
 Json to_json(const h5::DatasetSpec& spec) {
   auto attributes = Json::object();

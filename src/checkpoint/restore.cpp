@@ -14,7 +14,7 @@ namespace tailrace::checkpoint {
 
 namespace {
 
-[[noreturn]] void refuse(const std::string& path, const std::string& what) {
+[[noreturn]] void refuse_state(const std::string& path, const std::string& what) {
   throw Error(ErrorInfo{.kind = ErrorKind::input,
                         .message = fmt::format("{}: {}", path, what),
                         .path = path,
@@ -33,7 +33,8 @@ class Checkpoint::Impl {
     mpi::collectively_on_root(comm, [&] {
       const auto manifest = read_manifest(path_);
       if (manifest.simulation != simulation)
-        refuse(path_, fmt::format("is of the simulation {}, not of {}", manifest.simulation, simulation));
+        refuse_state(path_,
+                     fmt::format("is of the simulation {}, not of {}", manifest.simulation, simulation));
       head[0] = {manifest.step, manifest.time_s, manifest.ranks};
       bytes = to_bytes(read_contents(path_, manifest));
     });
@@ -76,8 +77,8 @@ class Checkpoint::Impl {
       const auto& set = contents_.sets.at(path);
       const std::uint64_t count = all[i++], sum = all[i++];
       if (count != static_cast<std::uint64_t>(set.count))
-        refuse(path_, fmt::format("{}: the ranks took {} of {}", path, count, set.count));
-      if (sum != set.sum) refuse(path_, fmt::format("{}: the ranks took others than were saved", path));
+        refuse_state(path_, fmt::format("{}: the ranks took {} of {}", path, count, set.count));
+      if (sum != set.sum) refuse_state(path_, fmt::format("{}: the ranks took others than were saved", path));
     }
   }
 

@@ -19,11 +19,6 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-[[noreturn]] void refuse(const std::string& path, const std::string& what) {
-  throw Error(ErrorInfo{
-      .kind = ErrorKind::input, .message = fmt::format("{}: {}", path, what), .path = path, .hint = remedy});
-}
-
 /// Returns whether the digest in a text is that of the text as it was before it was sealed.
 bool is_sound(std::string text, const Json& json) {
   const std::string reported = json.value("xxh3", "");

@@ -14,7 +14,7 @@ namespace tailrace::checkpoint {
 
 namespace {
 
-constexpr std::size_t word_bytes = 8;
+constexpr std::size_t bytes_of_word = 8;
 
 std::array<std::int64_t, 6> box_of(SetCheck::Words words) {
   std::array<std::int64_t, 6> box{};
@@ -133,8 +133,8 @@ RowsCheck::RowsCheck(const Elements& data) : KeyedCheck(false) {
        fmt::format("data is {} {}", h5::to_string(data.type), h5::to_string(data.shape)));
   row_bytes_ = row_bytes(data.row_type);
   padded_bytes_ = static_cast<std::size_t>(data.bytes_each());
-  need(padded_bytes_ == (row_bytes_ + word_bytes - 1) / word_bytes * word_bytes,
-       fmt::format("rows of {} bytes have {} words", row_bytes_, padded_bytes_ / word_bytes));
+  need(padded_bytes_ == (row_bytes_ + bytes_of_word - 1) / bytes_of_word * bytes_of_word,
+       fmt::format("rows of {} bytes have {} words", row_bytes_, padded_bytes_ / bytes_of_word));
 }
 
 void KeyedCheck::begin_rank(Words part, std::uint64_t cells) {
@@ -177,7 +177,7 @@ void ItemsCheck::add(std::span<const std::byte> data, std::uint64_t /*digest*/) 
     const auto item = take_item(data);
     need(item.has_value(), "an item is longer than its cell");
     sum_ += digest_of(item->stored);
-    note_filling(item->stored.subspan(word_bytes + item->bytes.size()));
+    note_filling(item->stored.subspan(bytes_of_word + item->bytes.size()));
   }
 }
 

@@ -22,7 +22,6 @@ namespace tailrace::checkpoint {
 
 namespace {
 
-constexpr std::int64_t word_bytes = 8;
 using Words = SetCheck::Words;
 using h5::ElementType;
 

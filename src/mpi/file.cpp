@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <optional>
 
+#include "mpi/open_mpi.hpp"
 #include "mpi/verdict.hpp"
 #include "tailrace/error.hpp"
 
@@ -88,9 +89,7 @@ std::string to_string(const Hints& hints) {
 }
 
 void prefer_romio() {
-#ifdef OPEN_MPI
-  if (std::getenv("OMPI_MCA_io") == nullptr) setenv("OMPI_MCA_io", "^ompio", 0);
-#endif
+  if (is_open_mpi) setenv("OMPI_MCA_io", "^ompio", 0);
 }
 
 bool uses_romio() {

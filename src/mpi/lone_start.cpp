@@ -8,6 +8,7 @@
 #include <cstdlib>
 
 #include "mpi/file.hpp"
+#include "mpi/open_mpi.hpp"
 #include "mpi/spawn.hpp"
 
 namespace tailrace::mpi {
@@ -27,11 +28,6 @@ constexpr std::array no_networks{Setting{"OMPI_MCA_pml", "ob1"}};
 constexpr std::array no_daemon{Setting{"OMPI_MCA_ess_singleton_isolated", "1"},
                                Setting{"OMPI_MCA_orte_create_session_dirs", "0"},
                                Setting{"OMPI_MCA_btl", "self"}};
-#ifdef OMPI_MAJOR_VERSION
-constexpr bool is_open_mpi = true;
-#else
-constexpr bool is_open_mpi = false;
-#endif
 
 bool is_unset(const Setting& setting) {
   return std::getenv(setting.first) == nullptr;

@@ -19,6 +19,7 @@
 
 #include "base/aligned.hpp"
 #include "mpi/lone_start.hpp"
+#include "mpi/open_mpi.hpp"
 #include "mpi/verdict.hpp"
 #include "tailrace/error.hpp"
 
@@ -71,11 +72,6 @@ struct Begun {
 Begun begun;  // NOLINT: one per process, as OpenSHMEM itself
 
 constexpr auto asks = "TAILRACE_EXCHANGE";
-#ifdef OPEN_MPI
-constexpr bool is_open_mpi = true;
-#else
-constexpr bool is_open_mpi = false;
-#endif
 
 /// What the environment says when the process first asks, which is before MPI starts.
 bool is_wanted() {
