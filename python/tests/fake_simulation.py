@@ -15,6 +15,7 @@ import tomllib
 from pathlib import Path
 
 STEPS = 10
+STOP_SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGUSR2)
 stop_requested = []
 
 
@@ -164,7 +165,7 @@ def main() -> int:
     arguments = parse()
     run_dir = Path(arguments.out)
     signal.signal(signal.SIGUSR1, lambda *_: mark_checkpoint(run_dir))
-    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGUSR2):
+    for number in STOP_SIGNALS:
         signal.signal(number, lambda received, _: stop_requested.append(received))
     with Path(arguments.case).open("rb") as file:
         fake = tomllib.load(file).get("fake", {})
@@ -180,4 +181,9 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    ended = main()
+    # When the command is killed, Linux signals its launcher once for each of its threads. The second signal
+    # would kill an interpreter that ends, and Hydra then the ranks that still write.
+    for stop in STOP_SIGNALS:
+        signal.signal(stop, signal.SIG_IGN)
+    sys.exit(ended)
