@@ -51,7 +51,7 @@ function(tailrace_mpi_cases PREFIX PROGRAM LABEL TIMEOUT PROCESSORS ENVIRONMENT)
   tailrace_list_cases("${PROGRAM}" --list names)
   set(number 0)
   foreach(name IN LISTS names)
-    tailrace_add_case("${PREFIX}: ${name}" ${LABEL} ${TIMEOUT} ${PROCESSORS} "${ENVIRONMENT}" ${run} ${number} "${name}"
+    tailrace_add_case("${PREFIX}: ${name}" ${LABEL} ${TIMEOUT} 1 "${ENVIRONMENT}" ${run} ${number} "${name}"
       ${ARGN} "${PROGRAM}")
     set_tests_properties("${PREFIX}: ${name}" PROPERTIES DEPENDS "${PREFIX}")
     math(EXPR number "${number} + 1")
