@@ -23,7 +23,7 @@ _ROW = re.compile(r"\s*(\d+)\s+([0-9.]+(?:[eE][-+]?\d+)?)\s*(?:\s.*)?")
 @dataclass(frozen=True)
 class Peer:
     """A program beside ours. `statistic`: what its number is of all that it has timed, as our rows call it:
-    NetPIPE prints the best of its trials, OSU's and Intel's programs the mean. `words`: with which our
+    NetPIPE prints the best of its repetitions, OSU's and Intel's programs the mean. `words`: with which our
     program does what the peer does.
     """
 

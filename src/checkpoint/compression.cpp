@@ -29,10 +29,10 @@ Compression parse_compression(const char* name, const std::string& text) {
     level = parse_number<int>(std::string_view(text).substr(with_level.size())).value_or(0);
   if (level < 1 || level > highest_level)
     refuse_option(fmt::format("{} = \"{}\" is not known", name, text),
-           fmt::format("none, zstd or zstd:LEVEL with a level from 1 to {}", highest_level));
+                  fmt::format("none, zstd or zstd:LEVEL with a level from 1 to {}", highest_level));
   if (!has_zstd())
     refuse_option(fmt::format("{} = \"{}\": this build has no zstd", name, text),
-           "install libzstd-dev and build again, or none");
+                  "install libzstd-dev and build again, or none");
   return {.zstd_level = level};
 }
 

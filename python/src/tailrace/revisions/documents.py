@@ -9,7 +9,7 @@ MEASURED = ("median", "interval", "samples")
 
 def measured_numbers(document: Any) -> list[tuple[str, float]]:
     """The median of each number with repetitions, named by the way to it: `rows grid=32 ranks=1 time_ratio`.
-    Entries of a list are told apart by their first values that are words or whole numbers, or by their place
+    Entries of a list are named by their first values that are words or whole numbers, or by their place
     where those are not enough.
     """
     return [(" ".join(way), value) for way, value in _walk(document, ())]
