@@ -23,9 +23,8 @@ struct Run {
   std::string printed;
 };
 
-/// A program as text, or its image: making one takes longer than many a run.
+/// The image of a program, for several runs: making one takes longer than many a run.
 struct Source {
-  Source(std::shared_ptr<const fragments::Image> made) : image(std::move(made)) {}
   Source(const std::string& program) : image(test_image(program)) {}
   Source(const char* program) : image(test_image(program)) {}
   std::shared_ptr<const fragments::Image> image;
