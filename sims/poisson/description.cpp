@@ -42,11 +42,9 @@ std::vector<int> Layout::counts() const {
 }
 
 void Layout::each_rank(Scope& scope, const PerRank& describe) const {
-  scope.for_each(0, blocks_.ranks() - 1, describe);
-}
-
-void Layout::each_block(Scope& scope, const PerBlock& describe) const {
-  each_rank(scope, [&](Scope& inner, const Int& rank) { blocks_of(inner, rank, describe); });
+  scope.for_each(0, blocks_.ranks() - 1, [&](Scope& all, const Int& rank) {
+    all.for_each(rank, rank, describe).on(rank);
+  });
 }
 
 Int Layout::blocks_on(const Int& rank) const {
@@ -85,7 +83,7 @@ void Layout::each_interval(Scope& scope, const Int& rank, const Int& looks, cons
       .on(rank);
 }
 
-void Layout::blocks_of(Scope& scope, const Int& rank, const PerBlock& describe) const {
+void Layout::each_block(Scope& scope, const Int& rank, const PerBlock& describe) const {
   const auto n = counts();
   const auto [nx, ny, nz] = blocks_.bricks();
   const auto over = [&](Scope& outer, int items, int parts, const Int& part, const auto& inside) {
@@ -168,9 +166,9 @@ struct Layout::Level {
   int items, sums;  ///< below, and here
   bool lowest;
   Each each;
-  const Int& looks;
-  const Data<double>&lower, &upper;
-  const Adding& bodies;
+  Int looks;
+  Data<double> lower, upper;
+  Adding bodies;
 };
 
 /// One sum, for all sweeps or looks.
@@ -208,31 +206,33 @@ void Layout::describe_sum(Scope& scope, const Int& rank, const Int& number, cons
   });
 }
 
-Data<double> Layout::sums(Scope& main, const std::string& name, Each each, const Int& looks,
+Layout::Sums Layout::sums(Scope& main, const std::string& name, Each each, const Int& looks,
                           const Data<double>& parts, const Adding& bodies) const {
-  const int ranks = blocks_.ranks();
+  std::vector<Level> levels;
   auto lower = parts;
-  for (int items = blocks_.blocks(), level = 0; level == 0 || items > 1; ++level) {
+  for (int items = blocks_.blocks(); levels.empty() || items > 1;) {
     const int sums = (items + fan_in - 1) / fan_in;
     const auto upper = main.data<double>(name);
-    const Level here{.items = items,
-                     .sums = sums,
-                     .lowest = level == 0,
-                     .each = each,
-                     .looks = looks,
-                     .lower = lower,
-                     .upper = upper,
-                     .bodies = bodies};
-    each_rank(main, [&](Scope& scope, const Int& rank) {
-      scope
-          .for_each(begin_of(sums, ranks, rank), begin_of(sums, ranks, rank + 1) - 1,
-                    [&](Scope& inner, const Int& number) { describe_sum(inner, rank, number, here); })
-          .on(rank);
-    });
+    levels.push_back({.items = items,
+                      .sums = sums,
+                      .lowest = levels.empty(),
+                      .each = each,
+                      .looks = looks,
+                      .lower = lower,
+                      .upper = upper,
+                      .bodies = bodies});
     lower = upper;
     items = sums;
   }
-  return lower;
+  return {lower, [this, levels](Scope& scope, const Int& rank) {
+            const int ranks = blocks_.ranks();
+            for (const auto& level : levels)
+              scope
+                  .for_each(
+                      begin_of(level.sums, ranks, rank), begin_of(level.sums, ranks, rank + 1) - 1,
+                      [&](Scope& inner, const Int& number) { describe_sum(inner, rank, number, level); })
+                  .on(rank);
+          }};
 }
 
 }  // namespace tailrace::poisson

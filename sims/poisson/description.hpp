@@ -46,9 +46,11 @@ class Layout {
 
   using PerBlock = std::function<void(Scope&, const BlockPlace&)>;
   using PerRank = std::function<void(Scope&, const Int& rank)>;
-  void each_block(Scope& scope, const PerBlock& describe) const;
+  /// What is described for a rank is one fragment there. So it is unfolded in the order of the text.
   void each_rank(Scope& scope, const PerRank& describe) const;
   /// The blocks of a rank.
+  void each_block(Scope& scope, const Int& rank, const PerBlock& describe) const;
+  /// How many blocks a rank has.
   [[nodiscard]] Int blocks_on(const Int& rank) const;
 
   using PerInterval = std::function<void(Scope&, const Interval&)>;
@@ -66,15 +68,19 @@ class Layout {
   };
   /// What there is a sum for.
   enum class Each { sweep, look };
-  /// The sums over all blocks of parts[k][slot], k being a sweep or a look, by a tree that does not depend on
-  /// the ranks: sum[k][0], to be read once on each rank. The parts are read once.
-  Data<double> sums(Scope& main, const std::string& name, Each each, const Int& looks,
-                    const Data<double>& parts, const Adding& bodies) const;
+  /// Sums over all blocks.
+  struct Sums {
+    Data<double> all;  ///< all[k][0], to be read once on each rank
+    PerRank describe;  ///< what a rank computes of them
+  };
+  /// The sums of parts[k][slot], k being a sweep or a look, by a tree that does not depend on the ranks. The
+  /// parts are read once.
+  Sums sums(Scope& main, const std::string& name, Each each, const Int& looks, const Data<double>& parts,
+            const Adding& bodies) const;
   /// How many parts a sum of the tree takes.
   static constexpr int fan_in = 4;
 
  private:
-  void blocks_of(Scope& scope, const Int& rank, const PerBlock& describe) const;
   void describe_block(Scope& scope, const Int& rank, const std::vector<Int>& at,
                       const PerBlock& describe) const;
   struct Level;

@@ -37,6 +37,11 @@ struct Vectors {
   Data<double> pq, rr, alpha, beta, rho;
 };
 
+/// The sums of conjugate gradients.
+struct Scalars {
+  Layout::Sums squares, pq, rr;
+};
+
 /// The parts of a program that has one of the methods. Bodies that read the state of a rank, or give it what
 /// is looked at, are where their blocks are; those of sweeps may move.
 template <int dimensions>
@@ -158,9 +163,9 @@ class Describer {
   }
   void iterate(Scope& one, const BlockPlace& at, const Int& k, const Last& last, const EdgesBody& edges,
                const Vectors& v);
-  void find_sums(Scope& main, const Int& looks, const Data<double>& parts);
-  void load_vectors(Scope& main, const Data<Values>& rhs, const Vectors& v);
-  void scalars(Scope& main, const Int& sweeps, const Int& looks, const Data<double>& squares,
+  void find_sums(Scope& scope, const Int& rank, const Int& looks, const Data<double>& squares);
+  void load_vectors(Scope& scope, const Int& rank, const Data<Values>& rhs, const Vectors& v);
+  void scalars(Scope& scope, const Int& rank, const Int& sweeps, const Int& looks, const Scalars& sums,
                const Vectors& v);
   Program& program_;
   const Kernels& kernels_;
@@ -180,54 +185,57 @@ void Describer<dimensions>::relaxation(Method method) {
   program_.main<int, int>([&](Scope& main, const Int& last, const Int& looks) {
     const auto u = main.data<Values>("u"), edge = main.data<Values>("edge"), rhs = main.data<Values>("rhs");
     const auto square = main.data<double>("square");
-    layout_.each_block(main, [&](Scope& scope, const BlockPlace& at) {
-      const auto& slot = at.slot;
-      scope.call(load_u).with(at.number).into(u[0][slot]).on(at.rank).reads(u[0][slot], 2);
-      scope.call(load_rhs).with(at.number).into(rhs[slot]).on(at.rank);
-      scope.call(edges)
-          .with(at.number, u[0][slot])
-          .into(edge[0][slot])
-          .on(at.rank)
-          .reads(edge[0][slot], at.readers);
-      Layout::each_interval(scope, at.rank, looks, adding_.ends, [&](Scope& interval, const Interval& s) {
-        interval
-            .for_each(s.begin + 1, s.end,
-                      [&](Scope& one, const Int& k) {
-                        const Int uses = 1 + (k == s.end) - (k == last);
-                        call(one.call(relax), edge[k - 1], at, Sides(), at.number, k, u[k - 1][slot],
-                             rhs[slot])
-                            .stealable()
-                            .into(u[k][slot], edge[k][slot])
-                            .reads(u[k][slot], uses)
-                            .reads(edge[k][slot], at.readers * uses);
-                      })
-            .on(at.rank);
-        call(interval.call(find), edge[s.end], at, Sides(), s.look, at.number, u[s.end][slot], rhs[slot])
-            .into(square[s.look][slot], s.next_end)
-            .reads(square[s.look][slot], 1)
-            .reads(s.next_end, s.readers);
+    const auto squares = layout_.sums(main, "squares", Layout::Each::look, looks, square, adding_);
+    layout_.each_rank(main, [&](Scope& own, const Int& rank) {
+      // Before the sweeps, so that they are looked at while later ones run.
+      squares.describe(own, rank);
+      find_sums(own, rank, looks, squares.all);
+      layout_.each_block(own, rank, [&](Scope& scope, const BlockPlace& at) {
+        const auto& slot = at.slot;
+        scope.call(load_u).with(at.number).into(u[0][slot]).on(at.rank).reads(u[0][slot], 2);
+        scope.call(load_rhs).with(at.number).into(rhs[slot]).on(at.rank);
+        scope.call(edges)
+            .with(at.number, u[0][slot])
+            .into(edge[0][slot])
+            .on(at.rank)
+            .reads(edge[0][slot], at.readers);
+        Layout::each_interval(scope, at.rank, looks, adding_.ends, [&](Scope& interval, const Interval& s) {
+          interval
+              .for_each(s.begin + 1, s.end,
+                        [&](Scope& one, const Int& k) {
+                          const Int uses = 1 + (k == s.end) - (k == last);
+                          call(one.call(relax), edge[k - 1], at, Sides(), at.number, k, u[k - 1][slot],
+                               rhs[slot])
+                              .stealable()
+                              .into(u[k][slot], edge[k][slot])
+                              .reads(u[k][slot], uses)
+                              .reads(edge[k][slot], at.readers * uses);
+                        })
+              .on(at.rank);
+          call(interval.call(find), edge[s.end], at, Sides(), s.look, at.number, u[s.end][slot], rhs[slot])
+              .into(square[s.look][slot], s.next_end)
+              .reads(square[s.look][slot], 1)
+              .reads(s.next_end, s.readers);
+        });
       });
     });
-    find_sums(main, looks, square);
   });
 }
 
 /// Gives the sums of the squares of the residual to the looks.
 template <int dimensions>
-void Describer<dimensions>::find_sums(Scope& main, const Int& looks, const Data<double>& parts) {
+void Describer<dimensions>::find_sums(Scope& scope, const Int& rank, const Int& looks,
+                                      const Data<double>& squares) {
   const auto find = program_.atomic("find_sums", [around = around_](int look, double square) {
     around.gathering.add_sums(look, square, 0);
     return around.end_of(look + 2);
   });
-  const auto squares = layout_.sums(main, "squares", Layout::Each::look, looks, parts, adding_);
-  layout_.each_rank(main, [&](Scope& scope, const Int& rank) {
-    Layout::each_interval(scope, rank, looks, adding_.ends, [&](Scope& interval, const Interval& s) {
-      interval.call(find)
-          .with(s.look, squares[s.look][0])
-          .into(s.next_end)
-          .on(rank)
-          .reads(s.next_end, s.readers);
-    });
+  Layout::each_interval(scope, rank, looks, adding_.ends, [&](Scope& interval, const Interval& s) {
+    interval.call(find)
+        .with(s.look, squares[s.look][0])
+        .into(s.next_end)
+        .on(rank)
+        .reads(s.next_end, s.readers);
   });
 }
 
@@ -264,16 +272,17 @@ void Describer<dimensions>::iterate(Scope& one, const BlockPlace& at, const Int&
 }
 
 template <int dimensions>
-void Describer<dimensions>::load_vectors(Scope& main, const Data<Values>& rhs, const Vectors& v) {
+void Describer<dimensions>::load_vectors(Scope& scope, const Int& rank, const Data<Values>& rhs,
+                                         const Vectors& v) {
   const auto& state = around_.state;
   const auto load_u = load("load_u", state.u), load_rhs = load("load_rhs", state.rhs),
              load_r = load("load_r", state.r), load_p = load("load_p", state.p);
-  layout_.each_block(main, [&](Scope& scope, const BlockPlace& at) {
-    const auto &slot = at.slot, &rank = at.rank;
-    scope.call(load_u).with(at.number).into(v.u[0][slot]).on(rank).reads(v.u[0][slot], 1);
-    scope.call(load_r).with(at.number).into(v.r[0][slot]).on(rank).reads(v.r[0][slot], 1);
-    scope.call(load_p).with(at.number).into(v.p[0][slot]).on(rank).reads(v.p[0][slot], 4);
-    scope.call(load_rhs).with(at.number).into(rhs[slot]).on(rank);
+  layout_.each_block(scope, rank, [&](Scope& one, const BlockPlace& at) {
+    const auto& slot = at.slot;
+    one.call(load_u).with(at.number).into(v.u[0][slot]).on(at.rank).reads(v.u[0][slot], 1);
+    one.call(load_r).with(at.number).into(v.r[0][slot]).on(at.rank).reads(v.r[0][slot], 1);
+    one.call(load_p).with(at.number).into(v.p[0][slot]).on(at.rank).reads(v.p[0][slot], 4);
+    one.call(load_rhs).with(at.number).into(rhs[slot]).on(at.rank);
   });
 }
 
@@ -287,38 +296,45 @@ void Describer<dimensions>::conjugate_gradients() {
     const Vectors v(main);
     const auto rhs = main.data<Values>("rhs"), edge = main.data<Values>("edge_u");
     const auto square = main.data<double>("square");
-    load_vectors(main, rhs, v);
-    layout_.each_block(main, [&](Scope& scope, const BlockPlace& at) {
-      const auto &slot = at.slot, &rank = at.rank;
-      Layout::each_interval(scope, rank, looks, adding_.ends, [&](Scope& interval, const Interval& s) {
-        interval
-            .for_each(s.begin + 1, s.end,
-                      [&](Scope& one, const Int& k) {
-                        iterate(one, at, k, {s.end, sweeps}, edges, v);
-                      })
-            .on(rank);
-        const auto &u = v.u[s.end][slot], &r = v.r[s.end][slot], &p = v.p[s.end][slot];
-        interval.call(edges)
-            .with(at.number, u)
-            .into(edge[s.look][slot])
-            .on(rank)
-            .reads(edge[s.look][slot], at.readers);
-        call(interval.call(find), edge[s.look], at, Sides(), s.look, at.number, u, rhs[slot])
-            .into(square[s.look][slot], s.next_end)
-            .reads(square[s.look][slot], 1)
-            .reads(s.next_end, s.readers);
-        interval.call(vectors).with(s.look, at.number, r, p).on(rank);
+    const auto sums = [&](const char* name, Layout::Each each, const Data<double>& parts) {
+      return layout_.sums(main, name, each, looks, parts, adding_);
+    };
+    const Scalars scalars_of{.squares = sums("squares", Layout::Each::look, square),
+                             .pq = sums("sums of pq", Layout::Each::sweep, v.pq),
+                             .rr = sums("sums of rr", Layout::Each::sweep, v.rr)};
+    layout_.each_rank(main, [&](Scope& own, const Int& on) {
+      load_vectors(own, on, rhs, v);
+      scalars(own, on, sweeps, looks, scalars_of, v);
+      layout_.each_block(own, on, [&](Scope& scope, const BlockPlace& at) {
+        const auto &slot = at.slot, &rank = at.rank;
+        Layout::each_interval(scope, rank, looks, adding_.ends, [&](Scope& interval, const Interval& s) {
+          interval
+              .for_each(s.begin + 1, s.end,
+                        [&](Scope& one, const Int& k) {
+                          iterate(one, at, k, {s.end, sweeps}, edges, v);
+                        })
+              .on(rank);
+          const auto &u = v.u[s.end][slot], &r = v.r[s.end][slot], &p = v.p[s.end][slot];
+          interval.call(edges)
+              .with(at.number, u)
+              .into(edge[s.look][slot])
+              .on(rank)
+              .reads(edge[s.look][slot], at.readers);
+          call(interval.call(find), edge[s.look], at, Sides(), s.look, at.number, u, rhs[slot])
+              .into(square[s.look][slot], s.next_end)
+              .reads(square[s.look][slot], 1)
+              .reads(s.next_end, s.readers);
+          interval.call(vectors).with(s.look, at.number, r, p).on(rank);
+        });
       });
     });
-    scalars(main, sweeps, looks, layout_.sums(main, "squares", Layout::Each::look, looks, square, adding_),
-            v);
   });
 }
 
 /// alpha = rr / pq before, beta = rr / rr after, on every rank, which has its own rho = rr for that.
 template <int dimensions>
-void Describer<dimensions>::scalars(Scope& main, const Int& sweeps, const Int& looks,
-                                    const Data<double>& squares, const Vectors& v) {
+void Describer<dimensions>::scalars(Scope& scope, const Int& rank, const Int& sweeps, const Int& looks,
+                                    const Scalars& sums, const Vectors& v) {
   const auto load_rho = program_.atomic("load_rho", [around = around_] { return around.state.rho; });
   const auto alpha = program_.atomic("alpha", [](double rho, double pq) { return quotient(rho, pq); });
   const auto beta =
@@ -327,34 +343,31 @@ void Describer<dimensions>::scalars(Scope& main, const Int& sweeps, const Int& l
     around.gathering.add_sums(look, square, rho);
     return around.end_of(look + 2);
   });
-  const auto all_pq = layout_.sums(main, "sums of pq", Layout::Each::sweep, looks, v.pq, adding_);
-  const auto all_rr = layout_.sums(main, "sums of rr", Layout::Each::sweep, looks, v.rr, adding_);
-  layout_.each_rank(main, [&](Scope& scope, const Int& rank) {
-    const Int readers = layout_.blocks_on(rank);
-    scope.call(load_rho).into(v.rho[0][rank]).on(rank).reads(v.rho[0][rank], 2);
-    Layout::each_interval(scope, rank, looks, adding_.ends, [&](Scope& interval, const Interval& s) {
-      interval
-          .for_each(s.begin + 1, s.end,
-                    [&](Scope& one, const Int& k) {
-                      one.call(alpha)
-                          .with(v.rho[k - 1][rank], all_pq[k][0])
-                          .into(v.alpha[k][rank])
-                          .on(rank)
-                          .reads(v.alpha[k][rank], readers);
-                      one.call(beta)
-                          .with(all_rr[k][0], v.rho[k - 1][rank])
-                          .into(v.beta[k][rank], v.rho[k][rank])
-                          .on(rank)
-                          .reads(v.beta[k][rank], readers)
-                          .reads(v.rho[k][rank], 2 + (k == s.end) - 2 * (k == sweeps));
-                    })
-          .on(rank);
-      interval.call(find)
-          .with(s.look, squares[s.look][0], v.rho[s.end][rank])
-          .into(s.next_end)
-          .on(rank)
-          .reads(s.next_end, s.readers);
-    });
+  for (const auto& each : {sums.squares, sums.pq, sums.rr}) each.describe(scope, rank);
+  const Int readers = layout_.blocks_on(rank);
+  scope.call(load_rho).into(v.rho[0][rank]).on(rank).reads(v.rho[0][rank], 2);
+  Layout::each_interval(scope, rank, looks, adding_.ends, [&](Scope& interval, const Interval& s) {
+    interval
+        .for_each(s.begin + 1, s.end,
+                  [&](Scope& one, const Int& k) {
+                    one.call(alpha)
+                        .with(v.rho[k - 1][rank], sums.pq.all[k][0])
+                        .into(v.alpha[k][rank])
+                        .on(rank)
+                        .reads(v.alpha[k][rank], readers);
+                    one.call(beta)
+                        .with(sums.rr.all[k][0], v.rho[k - 1][rank])
+                        .into(v.beta[k][rank], v.rho[k][rank])
+                        .on(rank)
+                        .reads(v.beta[k][rank], readers)
+                        .reads(v.rho[k][rank], 2 + (k == s.end) - 2 * (k == sweeps));
+                  })
+        .on(rank);
+    interval.call(find)
+        .with(s.look, sums.squares.all[s.look][0], v.rho[s.end][rank])
+        .into(s.next_end)
+        .on(rank)
+        .reads(s.next_end, s.readers);
   });
 }
 

@@ -31,15 +31,10 @@ h5::Shape rows_of(std::int64_t rows, std::size_t words) {
   return {static_cast<std::uint64_t>(rows), words};
 }
 
-/// Adds a stream for one dataset: this rank has `own` of its values, from `first` on.
-void add_stream(output::Plan& plan, StepIndex step, h5::DatasetSpec spec, std::int64_t first,
-                std::int64_t own) {
-  output::PlannedStream stream;
-  stream.name = stream.quantity = spec.path;
-  stream.reduction = output::Reduction::final;
-  stream.cadence = {.first = step, .every = 1, .last = step};
+/// Adds a dataset: this rank has `own` of its values, from `first` on.
+void add_dataset(output::PlannedStream& stream, h5::DatasetSpec spec, std::int64_t first, std::int64_t own) {
   output::Share share;
-  share.dataset = plan.streams.size();
+  share.dataset = stream.datasets.size();
   share.type = spec.type;
   share.part_values = static_cast<std::int64_t>(h5::element_count(spec.shape));
   share.values = own;
@@ -47,12 +42,15 @@ void add_stream(output::Plan& plan, StepIndex step, h5::DatasetSpec spec, std::i
   share.runs = {{first, own}};
   if (own > 0) stream.shares.push_back(std::move(share));
   stream.datasets.push_back(std::move(spec));
-  plan.streams.push_back(std::move(stream));
 }
 
-/// For each set its data, then, when all digests are known, its directory.
+/// For each set its data, then, when all digests are known, its directory: one stream, so that they are
+/// together in buffers.
 output::Plan make_plan(mpi::CommView comm, StepIndex step, const std::vector<PlacedSet>& sets) {
-  output::Plan plan;
+  output::PlannedStream stream;
+  stream.name = stream.quantity = "state";
+  stream.reduction = output::Reduction::final;
+  stream.cadence = {.first = step, .every = 1, .last = step};
   for (const auto& placed : sets) {
     const auto& [set, count, stored, entries] = placed;
     const auto wide = static_cast<std::int64_t>(set->entry_words()),
@@ -63,12 +61,14 @@ output::Plan make_plan(mpi::CommView comm, StepIndex step, const std::vector<Pla
     };
     auto data = placed.data_spec();
     const auto value_bytes = static_cast<std::int64_t>(h5::size_bytes(data.type));
-    add_stream(plan, step, std::move(data), stored.first / value_bytes, stored.own / value_bytes);
-    add_stream(plan, step, spec("cells", rows_of(entries.all, set->entry_words())), entries.first * wide,
-               entries.own * wide);
-    add_stream(plan, step, spec("parts", rows_of(comm.size(), set->part_words())), comm.rank() * part_wide,
-               part_wide);
+    add_dataset(stream, std::move(data), stored.first / value_bytes, stored.own / value_bytes);
+    add_dataset(stream, spec("cells", rows_of(entries.all, set->entry_words())), entries.first * wide,
+                entries.own * wide);
+    add_dataset(stream, spec("parts", rows_of(comm.size(), set->part_words())), comm.rank() * part_wide,
+                part_wide);
   }
+  output::Plan plan;
+  plan.streams.push_back(std::move(stream));
   return plan;
 }
 
@@ -85,6 +85,13 @@ std::int64_t state_bytes(const std::vector<std::unique_ptr<OutgoingSet>>& sets) 
   return bytes;
 }
 
+/// Returns what of it this rank writes at most: those, and the entries of directories.
+std::int64_t written_bytes(const std::vector<std::unique_ptr<OutgoingSet>>& sets) {
+  std::size_t words = 0;
+  for (const auto& set : sets) words += set->entries().size() + set->part_words();
+  return state_bytes(sets) + static_cast<std::int64_t>(words * sizeof(std::uint64_t));
+}
+
 /// With compression as many bytes as in the write path are for cells that have no places yet.
 std::int64_t max_buffered(const Packing& packing) noexcept {
   return packing.buffer_bytes / (packing.compression.wanted() ? 2 : 1);
@@ -93,7 +100,7 @@ std::int64_t max_buffered(const Packing& packing) noexcept {
 /// Bytes that the buffers of the write path hold, the same on all ranks.
 std::int64_t buffered_bytes(mpi::CommView comm, const std::vector<std::unique_ptr<OutgoingSet>>& sets,
                             const Packing& packing) {
-  return std::min(mpi::max(comm, state_bytes(sets)), max_buffered(packing));
+  return std::min(mpi::max(comm, written_bytes(sets)), max_buffered(packing));
 }
 
 /// Compressed cells have no places until all ranks know what theirs take.

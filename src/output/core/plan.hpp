@@ -26,6 +26,12 @@ struct LocalPoint {
   std::int32_t x = 0, y = 0, z = 0;
 };
 
+/// Returns what so many bytes of a share take in a staging buffer, where every share starts aligned for any
+/// element type.
+[[nodiscard]] constexpr std::int64_t staged_bytes(std::int64_t bytes) noexcept {
+  return (bytes + 7) / 8 * 8;
+}
+
 /// Describes what this rank owns of one part of a selection (a box, the list of points, the whole). Its
 /// values are in staging buffers and accumulators in the order of their places in the file, so that run after
 /// run is contiguous there too.
@@ -43,8 +49,8 @@ struct Share {
   [[nodiscard]] std::int64_t bytes() const noexcept {
     return values * static_cast<std::int64_t>(h5::size_bytes(type));
   }
-  /// Bytes that it takes in a staging buffer, where every share starts aligned for any element type.
-  [[nodiscard]] std::int64_t staged_bytes() const noexcept { return (bytes() + 7) / 8 * 8; }
+  /// Bytes that one sample of it takes in a staging buffer.
+  [[nodiscard]] std::int64_t staged_bytes() const noexcept { return output::staged_bytes(bytes()); }
 };
 
 /// A stream with its selection resolved for one rank.

@@ -12,8 +12,7 @@ namespace {
 
 /// Returns where the next values in a buffer begin.
 std::size_t aligned(std::size_t used) noexcept {
-  constexpr std::size_t alignment = sizeof(double);
-  return (used + alignment - 1) / alignment * alignment;
+  return static_cast<std::size_t>(staged_bytes(static_cast<std::int64_t>(used)));
 }
 
 }  // namespace

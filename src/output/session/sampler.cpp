@@ -9,6 +9,37 @@
 
 namespace tailrace::output {
 
+namespace {
+
+/// Values [first, first + count) of one of several shares.
+struct SomeValues {
+  std::size_t share = 0;
+  std::int64_t first = 0, count = 0;
+};
+
+/// Distributes the values of shares, one behind the other, over as few staging buffers as hold them.
+std::vector<std::vector<SomeValues>> values_of_jobs(const std::vector<Share>& shares,
+                                                    std::int64_t buffer_bytes) {
+  std::vector<std::vector<SomeValues>> jobs;
+  std::int64_t room = 0;
+  for (std::size_t i = 0; i < shares.size(); ++i) {
+    const auto each = static_cast<std::int64_t>(h5::size_bytes(shares[i].type));
+    for (std::int64_t first = 0; first < shares[i].values;) {
+      if (room < each) {
+        jobs.emplace_back();
+        room = buffer_bytes;
+      }
+      const std::int64_t count = std::min(room / each, shares[i].values - first);
+      jobs.back().push_back({i, first, count});
+      first += count;
+      room -= staged_bytes(count * each);
+    }
+  }
+  return jobs;
+}
+
+}  // namespace
+
 std::vector<RunningStream> running_streams(const Plan& plan) {
   std::vector<RunningStream> streams;
   std::size_t datasets = 0;
@@ -224,10 +255,11 @@ template <class Fill>
 void Sampler::submit_final(RunningStream& stream, StepIndex step, const Fill& fill) {
   submit_batch();
   stream.taken_at = step;
-  for (const auto& share : stream.planned->shares)
-    submit_in_batches(share, step, [&](std::int64_t first, std::int64_t count, Staging& job) {
-      fill(share, first, count, job);
-    });
+  const auto& shares = stream.planned->shares;
+  submit_values(shares, step,
+                [&](std::size_t share, std::int64_t first, std::int64_t count, Staging& job) {
+                  fill(shares[share], first, count, job);
+                });
   submit_missing(stream, step);
 }
 
@@ -251,15 +283,15 @@ void Sampler::write_accumulators(const std::vector<RunningReduction>& reductions
 void Sampler::write_reductions(StepIndex last_step, Ending ending) {
   for (const auto& stream : streams()) {
     if (!stream.accumulates() || (ending == Ending::closed_for_restart && stream.samples == 0)) continue;
-    for (const auto& accumulator : stream.accumulators)
-      submit_in_batches(accumulator.share(), last_step,
-                        [&](std::int64_t first, std::int64_t count, Staging& job) {
-                          const auto out = job.add(accumulator.share(), 0, first, count);
-                          if (ending == Ending::closed_for_restart)
-                            accumulator.unfinished(first, count, out);
-                          else
-                            accumulator.result(stream.samples, first, count, out);
-                        });
+    const auto& accumulators = stream.accumulators;
+    submit_values(stream.planned->shares, last_step,
+                  [&](std::size_t share, std::int64_t first, std::int64_t count, Staging& job) {
+                    const auto out = job.add(accumulators[share].share(), 0, first, count);
+                    if (ending == Ending::closed_for_restart)
+                      accumulators[share].unfinished(first, count, out);
+                    else
+                      accumulators[share].result(stream.samples, first, count, out);
+                  });
     submit_missing(stream, last_step);
   }
 }
@@ -270,16 +302,13 @@ std::int64_t Sampler::batch_of(const Share& share) const {
                                    h5::size_bytes(share.type));
 }
 
-/// Writes one value per point through as many buffers as it takes; `fill` adds values [first, first + count)
-/// to a buffer.
+/// Writes one value per point of a stream; `fill` adds values [first, first + count) of a share to a buffer.
 template <class Fill>
-void Sampler::submit_in_batches(const Share& share, StepIndex step, const Fill& fill) {
-  const std::int64_t room = batch_of(share);
-  for (std::int64_t first = 0; first < share.values; first += room) {
-    const std::int64_t count = std::min(room, share.values - first);
+void Sampler::submit_values(const std::vector<Share>& shares, StepIndex step, const Fill& fill) {
+  for (const auto& values : values_of_jobs(shares, plan_.staging_bytes())) {
     Lease job = pipeline_.acquire(step);
     trace::Scope scope(log_, trace::Kind::pack, step);
-    fill(first, count, *job);
+    for (const auto& [share, first, count] : values) fill(share, first, count, *job);
     scope.stop();
     pipeline_.submit(std::move(job), end_packing());
   }
@@ -289,9 +318,7 @@ void Sampler::submit_in_batches(const Share& share, StepIndex step, const Fill& 
 
 /// Jobs by which this rank writes one value per point of a stream.
 std::int64_t Sampler::own_jobs(const PlannedStream& stream) const {
-  std::int64_t jobs = 0;
-  for (const auto& share : stream.shares) jobs += (share.values - 1) / batch_of(share) + 1;
-  return jobs;
+  return std::ssize(values_of_jobs(stream.shares, plan_.staging_bytes()));
 }
 
 void Sampler::count_jobs(mpi::CommView comm) {

@@ -82,7 +82,7 @@ class Sampler {
   template <class Fill>
   void submit_final(RunningStream& stream, StepIndex step, const Fill& fill);
   template <class Fill>
-  void submit_in_batches(const Share& share, StepIndex step, const Fill& fill);
+  void submit_values(const std::vector<Share>& shares, StepIndex step, const Fill& fill);
   void submit_missing(const RunningStream& stream, StepIndex step);
   void submit(Lease job);
   [[nodiscard]] std::int64_t batch_of(const Share& share) const;
