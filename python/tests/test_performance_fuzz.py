@@ -307,8 +307,8 @@ def test_no_change_makes_a_reader_fail(name, tmp_path):
 
 
 def test_changes_that_once_made_one_fail(tmp_path):
-    """No fragment of which the creation is known, and no summary: 510."""
-    look(tmp_path, "analyses", [510, 572])
+    """No fragment of which the creation is known, and no summary: 510. Bodies of negative length: 9489."""
+    look(tmp_path, "analyses", [510, 572, 9489, 16564])
 
 
 @pytest.mark.full

@@ -241,7 +241,7 @@ class Saving::Impl {
 SavingMemory memory_for(mpi::CommView comm, const StateFunction& state, const Packing& packing) {
   Inventory inventory;
   state(inventory);
-  const auto sets = outgoing_sets(inventory, {});
+  const auto sets = outgoing_sets(inventory, packing.compression);
   const auto buffered = buffered_bytes(comm, sets, packing);
   SavingMemory memory{.buffers = static_cast<std::size_t>(buffers_for(buffered)) *
                                  output::StagingPool::distance(buffer_bytes)};

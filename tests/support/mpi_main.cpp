@@ -43,6 +43,7 @@ struct Session {
   std::string running;        ///< case and rank count, for the message of the time limit
   int cases = 0;              ///< run so far
   std::string results;        ///< directory with a file for each case, if not empty
+  bool three_counts = false;  ///< see `counts_to_run`
   std::string failures_text;  ///< says what failing ranks said about the case, on rank 0
 };
 std::unique_ptr<Session> session;
@@ -95,12 +96,26 @@ int sum_over_world(int value, bool took_part) {
   return sum;
 }
 
-/// Writes how a case went into the file that has its number in the order of `--list`, from rank 0.
+/// The number of a case in the order of `--list`.
+std::size_t number_of(const char* name) {
+  const auto is_it = [name](const Entry& entry) { return entry.name == name; };
+  return static_cast<std::size_t>(std::find_if(entries().begin(), entries().end(), is_it) -
+                                  entries().begin());
+}
+
+/// Writes how a case went into the file that has its number, from rank 0.
 void write_result(const char* name, const std::string& text) {
   if (session->results.empty() || !session->world.is_root()) return;
-  const auto is_it = [name](const Entry& entry) { return entry.name == name; };
-  const auto number = std::find_if(entries().begin(), entries().end(), is_it) - entries().begin();
-  std::ofstream(fmt::format("{}/{}", session->results, number)) << text;
+  std::ofstream(fmt::format("{}/{}", session->results, number_of(name))) << text;
+}
+
+/// Those of the rank counts of a case that are run: all that the launch has room for. With --three-counts, of
+/// four and more the largest and two others, which are other ones for the next case.
+std::vector<int> counts_to_run(std::vector<int> counts, std::size_t number) {
+  std::erase_if(counts, [](int count) { return count > session->world.size(); });
+  if (!session->three_counts || counts.size() <= 3) return counts;
+  const std::size_t first = number % 2, second = std::min(first + 2, counts.size() - 2);
+  return {counts[first], counts[second], counts.back()};
 }
 
 /// Prints what the failing ranks have to say, from rank 0.
@@ -168,13 +183,9 @@ void run_case(const char* name, const std::vector<int>& counts, MpiBody body) {
   ++session->cases;
   write_result(name, "the launch ended while this case ran\n");
   session->failures_text.clear();
-  std::vector<int> done;
+  const auto done = counts_to_run(counts, number_of(name));
   bool passed = true;
-  for (const int count : counts) {
-    if (count > session->world.size()) continue;
-    passed = run_at(name, count, body) && passed;
-    done.push_back(count);
-  }
+  for (const int count : done) passed = run_at(name, count, body) && passed;
   if (done.empty()) {
     passed = false;
     session->failures_text =
@@ -193,11 +204,12 @@ void run_case(const char* name, const std::vector<int>& counts, MpiBody body) {
   session->output.str("");
 }
 
-/// Reads what doctest does not know: --time-limit=SECONDS, --results=DIRECTORY, and a part of a name as a
-/// filter.
+/// Reads what doctest does not know: --time-limit=SECONDS, --results=DIRECTORY, --three-counts, and a part of
+/// a name as a filter.
 void read_options(int argc, char** argv, doctest::Context& context) {
   for (const std::string_view word : std::vector<std::string_view>(argv + 1, argv + argc)) {
     constexpr std::string_view limit = "--time-limit=", results = "--results=";
+    if (word == "--three-counts") session->three_counts = true;
     if (word.starts_with(results)) session->results = word.substr(results.size());
     if (word.starts_with(limit))
       session->limit_s = static_cast<unsigned>(std::stoul(std::string(word.substr(limit.size()))));

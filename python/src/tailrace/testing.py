@@ -31,6 +31,8 @@ ONE_MACHINE = {"OMPI_MCA_pml": "ob1"}
 # The device that tests run on instead of an emulated one, and the native cases that do.
 TESTED_DEVICE = "TAILRACE_TEST_DEVICE"
 GPU_CASES = "^mpi\\.(seismic|ultrasound): .*device"
+# Native cases run on all their rank counts, not on three of them.
+ALL_COUNTS = "TAILRACE_ALL_COUNTS"
 # What a launch of many native cases says of each.
 CASE_TIME = re.compile(r"^(?:ok|FAILED)\s.*\[ranks [^]]*\] ([0-9.]+) s$", re.MULTILINE)
 
@@ -65,6 +67,8 @@ def run_tests(
         if not devices:
             return no_device(why_none, as_json=as_json)
         os.environ[TESTED_DEVICE] = "auto"
+    if full:
+        os.environ[ALL_COUNTS] = "1"
     suites = {
         "native": (ctest_command(root, name, full, gpu), "--output-junit"),
         "python": (pytest_command(root, name, full, gpu), "--junit-xml"),

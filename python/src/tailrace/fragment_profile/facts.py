@@ -388,7 +388,8 @@ class Facts:
             return None
         types = recorded.fragments["type"][runs["fragment"]]
         lengths = runs["end_s"] - runs["begin_s"]
-        main = int(np.bincount(types, lengths).argmax())
+        known = np.unique(types)  # a clock that jumped leaves bodies less than no time
+        main = int(known[np.bincount(types, lengths)[known].argmax()])
         own = types == main
         return _MainType(recorded.type_names()[main], lengths[own], runs["rank"][own], runs["fragment"][own])
 
