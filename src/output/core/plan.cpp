@@ -280,7 +280,8 @@ std::int64_t Plan::steps_per_buffer() const noexcept {
 std::int64_t Plan::staging_bytes() const noexcept {
   std::int64_t reduced = 0;
   for (const auto& stream : streams)
-    if (stream.reduction != Reduction::none) reduced += stream.sample_bytes();
+    if (stream.reduction != Reduction::none)
+      for (const auto& share : stream.shares) reduced += share.staged_bytes();
   return std::max(steps_per_buffer() * step_bytes(), std::min(reduced, reduction_chunk_bytes));
 }
 
