@@ -6,11 +6,17 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <chrono>
+#include <condition_variable>
+#include <cstdio>
 #include <cstdlib>
 #include <filesystem>
+#include <mutex>
 #include <optional>
 #include <string_view>
+#include <thread>
 #include <vector>
+
 
 namespace tailrace::mpi {
 
@@ -21,6 +27,40 @@ std::string text_of(int code) {
   MPI_Error_string(code, text.data(), &length);
   return {text.data(), static_cast<std::size_t>(length)};
 }
+
+/// How long processes that were started may take until they have joined.
+int join_limit_s() {
+  constexpr int usual_s = 120;
+  const char* const text = std::getenv("TAILRACE_START_LIMIT");
+  const int asked_s = text == nullptr ? 0 : std::atoi(text);
+  return asked_s > 0 ? asked_s : usual_s;
+}
+
+/// Ends the job if it lives longer than the limit: MPI has no way out of a start that never comes to an end.
+class JoinWatch {
+ public:
+  explicit JoinWatch(const std::string& program)
+      : thread_([program](const std::stop_token& stop) {
+          std::mutex mutex;
+          std::unique_lock lock(mutex);
+          std::condition_variable_any changed;
+          const int limit_s = join_limit_s();
+          changed.wait_for(lock, stop, std::chrono::seconds(limit_s), [] { return false; });
+          if (stop.stop_requested()) return;
+          fmt::print(stderr,
+                     "tailrace: the processes of {} that MPI started have not joined within {} s. Fix: start "
+                     "the run again, as Open MPI 4 with PMIx 4 loses one such start in some dozens; or let ranks "
+                     "of the job or threads write (--write ranks, --write threads); TAILRACE_START_LIMIT is the "
+                     "limit in seconds\n",
+                     program, limit_s);
+          std::fflush(stderr);
+          constexpr int run_failed = 3;
+          std::_Exit(run_failed);
+        }) {}
+
+ private:
+  std::jthread thread_;
+};
 
 /// Starts the processes; returns MPI's code.
 int start_processes(CommView comm, const std::string& program, int count, MPI_Comm& bridge) {
@@ -63,7 +103,10 @@ Spawned::Spawned(MPI_Comm bridge, bool is_started) : bridge_(bridge) {
 Spawned Spawned::start(CommView comm, const std::string& program, int count, std::string& refusal) {
   const auto mine = Comm::duplicate(comm);  // errors are returned there
   MPI_Comm bridge = MPI_COMM_NULL;
+  std::optional<JoinWatch> watch;
+  if (comm.is_root()) watch.emplace(program);
   const int code = start_processes(mine, program, count, bridge);
+  watch.reset();
   if (max(comm, std::int64_t{code != MPI_SUCCESS || bridge == MPI_COMM_NULL}) == 0) return {bridge, false};
   refusal = broadcast(comm, "MPI_Comm_spawn refused: " + text_of(code), 0);
   return {};

@@ -77,6 +77,22 @@ def test_refused_processes_are_replaced_by_threads(small, clean, tmp_path, monke
     assert any("nowhere" in warning for warning in reported["warnings"]), reported["warnings"]
 
 
+def test_processes_that_never_join_end_the_job(small, tmp_path, monkeypatch):
+    """Their start has no end in MPI. The program is one that knows nothing of MPI."""
+    if jobs.launcher().kind != "openmpi":
+        pytest.skip("MPICH refuses to start processes here")
+    writer = tmp_path / "writer"
+    writer.write_text("#!/bin/sh\nexec sleep 1000\n")
+    writer.chmod(0o755)
+    monkeypatch.setenv("TAILRACE_WRITER", str(writer))
+    monkeypatch.setenv("TAILRACE_START_LIMIT", "2")
+    words = ["-i", small, "-o", tmp_path / "out.h5", "--quiet", *SENSOR_DATA, "--write", "spawn:1"]
+    ended = jobs.run(*words, ranks=2)
+    assert ended.status == 3, ended
+    said = f"tailrace: the processes of {writer} that MPI started have not joined within 2 s. Fix: "
+    assert ended.err.count(said) == 1, ended
+
+
 def test_without_places_nothing_is_started(small, tmp_path):
     """Open MPI's launcher would never end after a request that it has no places for."""
     if jobs.launcher().kind != "openmpi":

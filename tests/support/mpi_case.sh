@@ -15,7 +15,13 @@ if [ "$which" = all ]; then
   mkdir -p "$results"
   echo "$PPID" >"$results/ctest"
   if [ -z "${TAILRACE_ALL_COUNTS:-}" ]; then set -- "$@" --three-counts; fi
-  exec "$@" "--results=$results" "--test-case-exclude=full:*"
+  set -- "$@" "--results=$results" "--test-case-exclude=full:*"
+  # Open MPI 4 with PMIx 4 loses the start of a process now and then, which ends the job with status 3.
+  status=0
+  TAILRACE_START_LIMIT=30 "$@" || status=$?
+  if [ "$status" -ne 3 ]; then exit "$status"; fi
+  echo "processes that MPI started never joined: the launch is made once more"
+  exec "$@"
 fi
 
 name=$1

@@ -22,3 +22,10 @@ for failed in 1 2 3 4; do expect 1 "$script" "$results" "$failed" "" true; done
 expect 0 "$script" "$results" 5 "ran alone" true
 # Another CTest, which is another parent, does not believe them.
 expect 7 bash -c '"$@"; exit $?' - "$script" "$results" 0 "ran alone" bash -c 'exit 7'
+
+# A launch in which processes that MPI started never joined is made once more, and no other one.
+launches=$(mktemp)
+expect 3 "$script" "$results" all bash -c 'echo >>"$0"; exit 3' "$launches"
+expect 1 "$script" "$results" all bash -c 'echo >>"$0"; exit 1' "$launches"
+if [ "$(wc -l <"$launches")" -ne 3 ]; then echo "$(wc -l <"$launches") launches instead of 3"; exit 1; fi
+rm "$launches"
