@@ -42,9 +42,8 @@ std::vector<int> Layout::counts() const {
 }
 
 void Layout::each_rank(Scope& scope, const PerRank& describe) const {
-  scope.for_each(0, blocks_.ranks() - 1, [&](Scope& all, const Int& rank) {
-    all.for_each(rank, rank, describe).on(rank);
-  });
+  scope.for_each(0, blocks_.ranks() - 1,
+                 [&](Scope& all, const Int& rank) { all.for_each(rank, rank, describe).on(rank); });
 }
 
 Int Layout::blocks_on(const Int& rank) const {

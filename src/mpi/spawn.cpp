@@ -17,7 +17,6 @@
 #include <thread>
 #include <vector>
 
-
 namespace tailrace::mpi {
 
 namespace {
@@ -49,9 +48,8 @@ class JoinWatch {
           if (stop.stop_requested()) return;
           fmt::print(stderr,
                      "tailrace: the processes of {} that MPI started have not joined within {} s. Fix: start "
-                     "the run again, as Open MPI 4 with PMIx 4 loses one such start in some dozens; or let ranks "
-                     "of the job or threads write (--write ranks, --write threads); TAILRACE_START_LIMIT is the "
-                     "limit in seconds\n",
+                     "the run again (Open MPI 4 with PMIx 4 loses such a start now and then), or let others "
+                     "write, such as --write threads; TAILRACE_START_LIMIT is the limit in seconds\n",
                      program, limit_s);
           std::fflush(stderr);
           constexpr int run_failed = 3;

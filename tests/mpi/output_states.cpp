@@ -199,3 +199,19 @@ MPI_CASE("a sink that cannot leave samples out says so", ranks{1, 2}) {
     CHECK(error->message.find(to_string(policy)) != std::string::npos);
   }
 }
+
+MPI_CASE("the last values of many boxes share a staging buffer", ranks{1, 3}) {
+  const SharedDir directory(comm);
+  const Box own = pattern::slabs(domain, comm.size())[static_cast<std::size_t>(comm.rank())];
+  Boxes boxes;
+  for (std::int64_t z = 0; z < domain.z; ++z) boxes.boxes.push_back({{0, 0, z}, {3, 5, z + 1}});
+  const std::vector<Stream> streams{stream("p", boxes, Reduction::final, domain, {1, 1, 1})};
+  pattern::Field<float> field(own);
+  trace::Log log("main");
+  Session session(comm, directory.file("out.h5"), make_plan(streams, own, domain), head(), options_of({}),
+                  log);
+  field.set(1);
+  session.sample(1, [&](const std::string&) { return field.view(); });
+  session.finish(1, tail(1));
+  CHECK(log.total(trace::Kind::pack).count == 1);
+}

@@ -256,10 +256,9 @@ void Sampler::submit_final(RunningStream& stream, StepIndex step, const Fill& fi
   submit_batch();
   stream.taken_at = step;
   const auto& shares = stream.planned->shares;
-  submit_values(shares, step,
-                [&](std::size_t share, std::int64_t first, std::int64_t count, Staging& job) {
-                  fill(shares[share], first, count, job);
-                });
+  submit_values(shares, step, [&](std::size_t share, std::int64_t first, std::int64_t count, Staging& job) {
+    fill(shares[share], first, count, job);
+  });
   submit_missing(stream, step);
 }
 
