@@ -37,8 +37,8 @@ struct Vectors {
   Data<double> pq, rr, alpha, beta, rho;
 };
 
-/// The sums of conjugate gradients.
-struct Scalars {
+/// The sums over all blocks of conjugate gradients.
+struct GradientSums {
   Layout::Sums squares, pq, rr;
 };
 
@@ -165,7 +165,7 @@ class Describer {
                const Vectors& v);
   void find_sums(Scope& scope, const Int& rank, const Int& looks, const Data<double>& squares);
   void load_vectors(Scope& scope, const Int& rank, const Data<Values>& rhs, const Vectors& v);
-  void scalars(Scope& scope, const Int& rank, const Int& sweeps, const Int& looks, const Scalars& sums,
+  void scalars(Scope& scope, const Int& rank, const Int& sweeps, const Int& looks, const GradientSums& sums,
                const Vectors& v);
   Program& program_;
   const Kernels& kernels_;
@@ -296,17 +296,17 @@ void Describer<dimensions>::conjugate_gradients() {
     const Vectors v(main);
     const auto rhs = main.data<Values>("rhs"), edge = main.data<Values>("edge_u");
     const auto square = main.data<double>("square");
-    const auto sums = [&](const char* name, Layout::Each each, const Data<double>& parts) {
+    const auto sum_of = [&](const Data<double>& parts, const char* name, Layout::Each each) {
       return layout_.sums(main, name, each, looks, parts, adding_);
     };
-    const Scalars scalars_of{.squares = sums("squares", Layout::Each::look, square),
-                             .pq = sums("sums of pq", Layout::Each::sweep, v.pq),
-                             .rr = sums("sums of rr", Layout::Each::sweep, v.rr)};
-    layout_.each_rank(main, [&](Scope& own, const Int& on) {
-      load_vectors(own, on, rhs, v);
-      scalars(own, on, sweeps, looks, scalars_of, v);
-      layout_.each_block(own, on, [&](Scope& scope, const BlockPlace& at) {
-        const auto &slot = at.slot, &rank = at.rank;
+    const GradientSums sums{.squares = sum_of(square, "squares", Layout::Each::look),
+                            .pq = sum_of(v.pq, "sums of pq", Layout::Each::sweep),
+                            .rr = sum_of(v.rr, "sums of rr", Layout::Each::sweep)};
+    layout_.each_rank(main, [&](Scope& own, const Int& rank) {
+      load_vectors(own, rank, rhs, v);
+      scalars(own, rank, sweeps, looks, sums, v);
+      layout_.each_block(own, rank, [&](Scope& scope, const BlockPlace& at) {
+        const auto& slot = at.slot;
         Layout::each_interval(scope, rank, looks, adding_.ends, [&](Scope& interval, const Interval& s) {
           interval
               .for_each(s.begin + 1, s.end,
@@ -334,7 +334,7 @@ void Describer<dimensions>::conjugate_gradients() {
 /// alpha = rr / pq before, beta = rr / rr after, on every rank, which has its own rho = rr for that.
 template <int dimensions>
 void Describer<dimensions>::scalars(Scope& scope, const Int& rank, const Int& sweeps, const Int& looks,
-                                    const Scalars& sums, const Vectors& v) {
+                                    const GradientSums& sums, const Vectors& v) {
   const auto load_rho = program_.atomic("load_rho", [around = around_] { return around.state.rho; });
   const auto alpha = program_.atomic("alpha", [](double rho, double pq) { return quotient(rho, pq); });
   const auto beta =

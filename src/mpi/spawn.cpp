@@ -11,11 +11,16 @@
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
+#include <limits>
 #include <mutex>
 #include <optional>
 #include <string_view>
 #include <thread>
 #include <vector>
+
+#include "base/text.hpp"
+#include "mpi/verdict.hpp"
+#include "tailrace/error.hpp"
 
 namespace tailrace::mpi {
 
@@ -31,26 +36,29 @@ std::string text_of(int code) {
 int join_limit_s() {
   constexpr int usual_s = 120;
   const char* const text = std::getenv("TAILRACE_START_LIMIT");
-  const int asked_s = text == nullptr ? 0 : std::atoi(text);
-  return asked_s > 0 ? asked_s : usual_s;
+  if (text == nullptr) return usual_s;
+  if (const auto asked_s = parse_number<int>(text, 1, std::numeric_limits<int>::max())) return *asked_s;
+  throw Error(ErrorInfo{.kind = ErrorKind::usage,
+                        .message = fmt::format("environment variable TAILRACE_START_LIMIT = \"{}\"", text),
+                        .path = {},
+                        .hint = "a number of seconds, at least 1, or unset it"});
 }
 
 /// Ends the job if it lives longer than the limit: MPI has no way out of a start that never comes to an end.
 class JoinWatch {
  public:
-  explicit JoinWatch(const std::string& program)
-      : thread_([program](const std::stop_token& stop) {
+  JoinWatch(const std::string& program, const std::string& otherwise, int limit_s)
+      : thread_([=](const std::stop_token& stop) {
           std::mutex mutex;
           std::unique_lock lock(mutex);
           std::condition_variable_any changed;
-          const int limit_s = join_limit_s();
           changed.wait_for(lock, stop, std::chrono::seconds(limit_s), [] { return false; });
           if (stop.stop_requested()) return;
           fmt::print(stderr,
                      "tailrace: the processes of {} that MPI started have not joined within {} s. Fix: start "
-                     "the run again (Open MPI 4 with PMIx 4 loses such a start now and then), or let others "
-                     "write, such as --write threads; TAILRACE_START_LIMIT is the limit in seconds\n",
-                     program, limit_s);
+                     "the run again (Open MPI 4 with PMIx 4 loses such a start now and then), or {}; "
+                     "TAILRACE_START_LIMIT is the limit in seconds\n",
+                     program, limit_s, otherwise);
           std::fflush(stderr);
           constexpr int run_failed = 3;
           std::_Exit(run_failed);
@@ -98,11 +106,14 @@ Spawned::Spawned(MPI_Comm bridge, bool is_started) : bridge_(bridge) {
   check(MPI_Comm_free(&merged), "MPI_Comm_free");
 }
 
-Spawned Spawned::start(CommView comm, const std::string& program, int count, std::string& refusal) {
+Spawned Spawned::start(CommView comm, const std::string& program, int count, const std::string& otherwise,
+                       std::string& refusal) {
+  int limit_s = 0;
+  collectively(comm, [&] { limit_s = join_limit_s(); });
   const auto mine = Comm::duplicate(comm);  // errors are returned there
   MPI_Comm bridge = MPI_COMM_NULL;
   std::optional<JoinWatch> watch;
-  if (comm.is_root()) watch.emplace(program);
+  if (comm.is_root()) watch.emplace(program, otherwise, limit_s);
   const int code = start_processes(mine, program, count, bridge);
   watch.reset();
   if (max(comm, std::int64_t{code != MPI_SUCCESS || bridge == MPI_COMM_NULL}) == 0) return {bridge, false};

@@ -13,8 +13,11 @@ class Spawned {
  public:
   Spawned() = default;
   /// Starts `count` processes of a program in this process's directory; they come last in `all`. Empty if MPI
-  /// refuses: `refusal` then says why, on all ranks. @collective{comm}, synchronises.
-  static Spawned start(CommView comm, const std::string& program, int count, std::string& refusal);
+  /// refuses: `refusal` then says why, on all ranks. If they have not joined within TAILRACE_START_LIMIT (120
+  /// s), the job ends with exit status 3; `otherwise` is what its message advises. @collective{comm},
+  /// synchronises. Errors (usage): that limit is no number of seconds.
+  static Spawned start(CommView comm, const std::string& program, int count, const std::string& otherwise,
+                       std::string& refusal);
   /// The other side: this process and those that started it; empty if nobody did.
   /// @collective{the processes that were started together}
   static Spawned by_parent();

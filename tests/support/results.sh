@@ -25,7 +25,8 @@ expect 7 bash -c '"$@"; exit $?' - "$script" "$results" 0 "ran alone" bash -c 'e
 
 # A launch in which processes that MPI started never joined is made once more, and no other one.
 launches=$(mktemp)
+lost='echo "the processes of x that MPI started have not joined within 30 s" >&2'
+expect 3 "$script" "$results" all bash -c "echo >>\"\$0\"; $lost; exit 3" "$launches"
 expect 3 "$script" "$results" all bash -c 'echo >>"$0"; exit 3' "$launches"
-expect 1 "$script" "$results" all bash -c 'echo >>"$0"; exit 1' "$launches"
 if [ "$(wc -l <"$launches")" -ne 3 ]; then echo "$(wc -l <"$launches") launches instead of 3"; exit 1; fi
 rm "$launches"

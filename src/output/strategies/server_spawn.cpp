@@ -62,7 +62,7 @@ std::string joined(const std::vector<std::string>& texts) {
 /// Starts a group of writers; adds it to the result, or the refusal. @collective{comm}
 void spawn_group(mpi::CommView comm, const std::string& program, int writers, const Handshake& handshake,
                  SpawnResult& result) {
-  auto spawned = mpi::Spawned::start(comm, program, writers, result.refusal);
+  auto spawned = mpi::Spawned::start(comm, program, writers, "take --write threads", result.refusal);
   if (spawned.empty()) return;
   if (same_build(spawned.all())) {
     share(spawned.all(), handshake);
