@@ -45,6 +45,13 @@ if(TAILRACE_SANITIZE)
   endif()
 endif()
 
+# The gold linker, where there is one: a third of the time of GNU ld, for each of some hundred programs.
+include(CheckLinkerFlag)
+check_linker_flag(CXX -fuse-ld=gold TAILRACE_GOLD)
+if(TAILRACE_GOLD AND TAILRACE_UNITY AND NOT TAILRACE_SANITIZE)
+  target_link_options(tailrace_flags INTERFACE -fuse-ld=gold)
+endif()
+
 # tailrace_compile_quickly(TARGET): for code in which no time is spent, such as tests and the reading of options.
 function(tailrace_compile_quickly TARGET)
   target_compile_options(${TARGET} PRIVATE $<$<CONFIG:Release>:-Og>)

@@ -9,6 +9,7 @@ import sys
 import tempfile
 import time
 import xml.etree.ElementTree as ElementTree
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
@@ -210,7 +211,7 @@ def seconds_of(case: ElementTree.Element) -> float:
 
 
 def report_durations(tallies: dict[str, Tally]) -> None:
-    """Where the time went: the parts, and the slowest tests of all."""
+    """Where the time went: the parts, and the slowest files and tests of all."""
     for kind, tally in tallies.items():
         print(
             f"{duration_text(tally.wall_s):>8}  {kind}: {count_of(tally.executed, 'test')}, "
@@ -218,9 +219,20 @@ def report_durations(tallies: dict[str, Tally]) -> None:
             file=sys.stderr,
         )
     rows = [(seconds, test) for tally in tallies.values() for test, seconds in tally.seconds.items()]
-    print(f"the slowest {min(SLOWEST, len(rows))}:", file=sys.stderr)
-    for seconds, test in sorted(rows, reverse=True)[:SLOWEST]:
-        print(f"{duration_text(seconds):>8}  {test}", file=sys.stderr)
+    files = Counter[str]()
+    for seconds, test in rows:
+        file = test.split(":")[0]
+        is_in_launch = test.startswith("mpi.") and test != f"{file}: {file}"
+        files[file] += 0 if is_in_launch else seconds
+    print_slowest("files", [(seconds, name) for name, seconds in files.items()])
+    print_slowest("tests", rows)
+
+
+def print_slowest(kind: str, rows: list[tuple[float, str]]) -> None:
+    """Of tests that ran beside others: the seconds of all add up to more than those of the clock."""
+    print(f"the slowest {min(SLOWEST, len(rows))} {kind}:", file=sys.stderr)
+    for seconds, name in sorted(rows, reverse=True)[:SLOWEST]:
+        print(f"{duration_text(seconds):>8}  {name}", file=sys.stderr)
 
 
 def report(tallies: dict[str, Tally], name: str | None, *, as_json: bool) -> int:
