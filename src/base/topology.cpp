@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <hwloc.h>
+#include <hwloc/linux.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -198,6 +199,13 @@ Cpus parent_cpus() {
   const Bitmap bitmap = make_bitmap();
   const auto machine = this_machine();
   if (machine == nullptr || hwloc_get_proc_cpubind(machine, getppid(), bitmap.get(), 0) != 0) return {};
+  return cpus_of(bitmap.get());
+}
+
+Cpus cpus_near(const std::string& pci_address, const std::string& system) {
+  const Bitmap bitmap = make_bitmap();
+  const auto file = fmt::format("{}/{}/local_cpus", system, pci_address);
+  if (pci_address.empty() || hwloc_linux_read_path_as_cpumask(file.c_str(), bitmap.get()) != 0) return {};
   return cpus_of(bitmap.get());
 }
 

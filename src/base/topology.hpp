@@ -50,6 +50,9 @@ Topology synthetic_topology(const std::string& description, const Cpus& usable =
 Cpus thread_cpus();
 /// Returns where the process that started this one may run; empty if the system does not say so. @local
 Cpus parent_cpus();
+/// Returns the processors that are nearest to a PCI device, as the system says of `pci_address`
+/// ("0000:3b:00.0"); empty where it does not. `system` is its directory of devices. @local
+Cpus cpus_near(const std::string& pci_address, const std::string& system = "/sys/bus/pci/devices");
 /// Has the calling thread run there only, and threads that it starts afterwards. Returns whether the system
 /// does it. @local
 bool bind_thread(const Cpus& cpus) noexcept;

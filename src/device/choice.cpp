@@ -4,9 +4,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstdint>
 #include <numeric>
+#include <utility>
 
 #include "base/system.hpp"
 #include "base/text.hpp"
@@ -18,6 +20,7 @@ namespace tailrace::device {
 namespace {
 
 constexpr int max_index = 1023;
+constexpr std::size_t max_in_set = 64;
 
 [[noreturn]] void refuse(const std::string& message, const std::string& fix) {
   throw Error(ErrorInfo{.kind = ErrorKind::usage, .message = message, .path = {}, .hint = fix});
@@ -84,15 +87,36 @@ void check_indices(const Wish& wish, const Devices& found) {
              fmt::format("one of {}; or {}", list_of(found.devices), without));
 }
 
-/// A device that is there but cannot be used is the user's choice too.
-std::unique_ptr<Device> open(const Wish& wish, int index) {
-  try {
-    return open_device(index);
-  } catch (const Error& error) {
-    refuse(fmt::format("{}: {}", wish.source, error.info().message),
-           "another device, or --device none, with which the processor computes");
+/// Ranks that are given devices one after the other: `each` of them to all devices, and one more to the rest.
+class Sharing {
+ public:
+  Sharing(std::size_t ranks, std::size_t devices)
+      : each_(ranks / devices), left_over_(ranks % devices), ranks_(devices) {}
+
+  /// The device with the fewest ranks, of those that are near if one of them has room; the first of several.
+  std::size_t take(DeviceSet near) {
+    const auto order = [&](std::size_t number) {
+      return std::pair(!(contains(near, number) && has_room(number)), ranks_[number]);
+    };
+    std::size_t best = 0;
+    for (std::size_t number = 1; number < ranks_.size(); ++number)
+      if (order(number) < order(best)) best = number;
+    if (ranks_[best]++ == each_) --left_over_;
+    return best;
   }
-}
+
+ private:
+  /// Those beyond what a set holds are as good as others.
+  static bool contains(DeviceSet set, std::size_t number) {
+    return number >= max_in_set || (set >> number & 1) != 0;
+  }
+  [[nodiscard]] bool has_room(std::size_t number) const {
+    return ranks_[number] < each_ || (ranks_[number] == each_ && left_over_ > 0);
+  }
+
+  std::size_t each_, left_over_;
+  std::vector<std::size_t> ranks_;  ///< of each device
+};
 
 }  // namespace
 
@@ -110,28 +134,52 @@ Wish parse_wish(const std::string& source, const std::string& text) {
   return wish;
 }
 
-Chosen choose(const Wish& wish, int rank) {
-  const auto turn = [rank](const std::vector<int>& indices) {
-    return indices[static_cast<std::size_t>(rank) % indices.size()];
-  };
-  switch (wish.kind) {
-    case Wish::Kind::none:
-      return {};
-    case Wish::Kind::emulated:
-      return {emulate(wish.emulation, turn(wish.indices)), static_cast<int>(wish.indices.size())};
-    case Wish::Kind::listed:
-      if (const auto found = find_devices(); wish.or_processor && found.devices.empty())
-        return {nullptr, 0, found.why_none};
-      else
-        check_indices(wish, found);
-      return {open(wish, turn(wish.indices)), static_cast<int>(wish.indices.size())};
-    case Wish::Kind::any:
-      break;
+Offer offered(const Wish& wish) {
+  Offer offer;
+  if (wish.kind == Wish::Kind::none) return offer;
+  if (wish.kind == Wish::Kind::emulated) {
+    for (const int index : wish.indices) offer.devices.push_back({.index = index, .name = {}, .pci_address = {}});
+    return offer;
   }
-  const auto found = find_devices();
-  const auto count = static_cast<int>(found.devices.size());
-  if (count == 0) return {nullptr, 0, found.why_none};
-  return {open(wish, rank % count), count};
+  auto found = find_devices();
+  if (found.devices.empty() && (wish.kind == Wish::Kind::any || wish.or_processor))
+    return {{}, found.why_none};
+  if (wish.kind == Wish::Kind::any) return {std::move(found.devices)};
+  check_indices(wish, found);
+  for (const int index : wish.indices) offer.devices.push_back(found.devices[static_cast<std::size_t>(index)]);
+  return offer;
+}
+
+std::unique_ptr<Device> open(const Wish& wish, const DeviceInfo& which) {
+  if (wish.kind == Wish::Kind::emulated) return emulate(wish.emulation, which.index);
+  try {
+    return open_device(which.index);
+  } catch (const Error& error) {  // one that is there but cannot be used is the user's choice too
+    refuse(fmt::format("{}: {}", wish.source, error.info().message),
+           "another device, or --device none, with which the processor computes");
+  }
+}
+
+DeviceSet near_to(const Offer& offer, const Cpus& cpus) {
+  DeviceSet near = 0;
+  for (std::size_t number = 0; number < std::min(offer.devices.size(), max_in_set); ++number) {
+    const auto nearest = cpus_near(offer.devices[number].pci_address);
+    if (nearest.empty() || !common(nearest, cpus).empty()) near |= DeviceSet{1} << number;
+  }
+  return near;
+}
+
+std::vector<int> share_out(std::span<const DeviceSet> near, int devices) {
+  // Those with the least choice first, or others would have taken what alone is near to them; those to whom
+  // nothing is near last.
+  std::vector<std::size_t> order(near.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::ranges::stable_sort(
+      order, {}, [&](std::size_t rank) { return near[rank] == 0 ? 65 : std::popcount(near[rank]); });
+  Sharing sharing(near.size(), static_cast<std::size_t>(devices));
+  std::vector<int> chosen(near.size());
+  for (const auto rank : order) chosen[rank] = static_cast<int>(sharing.take(near[rank]));
+  return chosen;
 }
 
 }  // namespace tailrace::device

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
+#include "base/topology.hpp"
 #include "device/device.hpp"
 #include "device/emulation.hpp"
 
@@ -31,15 +34,25 @@ struct Wish {
 /// @param source  the option or variable that has the text. @local. Errors (usage): it is none of the forms.
 Wish parse_wish(const std::string& source, const std::string& text);
 
-/// Describes the device that a rank takes.
-struct Chosen {
-  std::unique_ptr<Device> device;  ///< null: the processor computes
-  int devices = 0;                 ///< of this machine that its ranks share out
-  std::string why_none = {};       ///< where any device would have been taken
+/// Describes the devices of a machine that its ranks share out.
+struct Offer {
+  std::vector<DeviceInfo> devices;  ///< none: the processor computes
+  std::string why_none = {};        ///< where any device would have been taken
 };
 
-/// Opens the device of the rank that is number `rank` of its machine. @local. Errors (usage): there is no
-/// such device, or it cannot be used; with what is there.
-Chosen choose(const Wish& wish, int rank);
+/// Finds what a wish names. @local. Errors (usage): there is no such device; with what is there.
+Offer offered(const Wish& wish);
+/// Opens one of those that are offered. @local. Errors (usage): it cannot be used.
+std::unique_ptr<Device> open(const Wish& wish, const DeviceInfo& which);
+
+/// A set of devices: bit k is that of number k of an offer, of the first 64.
+using DeviceSet = std::uint64_t;
+/// The devices that some of these processors are nearest to; all, where the system does not say so of one.
+/// @local
+DeviceSet near_to(const Offer& offer, const Cpus& cpus);
+/// Gives each rank of a machine one of `devices` devices, which have the same number of ranks, or one more:
+/// as far as that allows, one that is near to the rank; those in turn that are all the same to it.
+/// @param near  for each rank, the devices that are near to it. @local
+std::vector<int> share_out(std::span<const DeviceSet> near, int devices);
 
 }  // namespace tailrace::device

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <cctype>
 #include <cstdint>
 
 #include "base/system.hpp"
@@ -91,6 +92,7 @@ DeviceInfo info_of(int index) {
   std::array<char, 32> address{};
   if (cudaDeviceGetPCIBusId(address.data(), static_cast<int>(address.size()), index) != cudaSuccess)
     address[0] = '\0';
+  for (char& digit : address) digit = static_cast<char>(std::tolower(digit));  // as the system writes it
   return {.index = index,
           .name = properties.name,
           .pci_address = address.data(),

@@ -3,10 +3,15 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdlib>
+#include <functional>
+#include <span>
+#include <vector>
 
 #include "base/system.hpp"
 #include "base/text.hpp"
+#include "base/topology.hpp"
 #include "device/boxes.hpp"
 #include "mpi/node.hpp"
 #include "mpi/verdict.hpp"
@@ -22,6 +27,27 @@ mpi::Comm sharers_of(mpi::CommView node, const device::Device* device) {
   return mpi::Comm::split(node, device != nullptr ? device->info().index : 1 << 16 | node.rank());
 }
 
+/// A number that is the same for ranks that see the same devices, and hardly for others.
+std::uint64_t digest_of(const device::Offer& offer) {
+  std::string text;
+  for (const auto& device : offer.devices) text += fmt::format("{} {};", device.index, device.pci_address);
+  return std::hash<std::string>()(text);
+}
+
+/// Which of the devices this rank takes: one near to its processors, and as many ranks on each. In turn where
+/// ranks see different ones, as launchers may show each rank its own. @collective{node}
+std::size_t number_for(mpi::CommView node, const device::Offer& offer) {
+  const auto ranks = static_cast<std::size_t>(node.size()), rank = static_cast<std::size_t>(node.rank());
+  std::vector<std::uint64_t> all(2 * ranks);
+  all[rank] = device::near_to(offer, thread_cpus());
+  all[ranks + rank] = digest_of(offer);
+  all = mpi::sum(node, all);
+  const auto [near, seen] = std::pair(std::span(all).first(ranks), std::span(all).last(ranks));
+  if (offer.devices.empty()) return 0;
+  if (std::ranges::count(seen, seen[rank]) != node.size()) return rank % offer.devices.size();
+  return static_cast<std::size_t>(device::share_out(near, static_cast<int>(offer.devices.size()))[rank]);
+}
+
 }  // namespace
 
 device::Wish device_wish(const DeviceChoice& choice) {
@@ -34,16 +60,17 @@ device::Wish device_wish(const DeviceChoice& choice) {
 RunDevice::RunDevice(mpi::CommView comm, const DeviceChoice& choice) {
   const auto wish = device_wish(choice);
   if (wish.kind == device::Wish::Kind::none) return;
+  emulated_ = wish.kind == device::Wish::Kind::emulated;
   const mpi::Node node(comm);
+  device::Offer offer;
+  mpi::collectively(comm, [&] { offer = device::offered(wish); });
+  devices_ = static_cast<int>(offer.devices.size());
+  const auto mine = number_for(node.comm(), offer);
+  if (devices_ == 0) warning_ = fmt::format("{}: the processor computes: {}", wish.source, offer.why_none);
   mpi::collectively(comm, [&] {
-    auto chosen = device::choose(wish, node.comm().rank());
-    device_ = std::move(chosen.device);
-    devices_ = chosen.devices;
-    emulated_ = wish.kind == device::Wish::Kind::emulated;
-    if (device_ == nullptr)
-      warning_ = fmt::format("{}: the processor computes: {}", wish.source, chosen.why_none);
-    else
-      take_device();
+    if (devices_ == 0) return;
+    device_ = device::open(wish, offer.devices[mine]);
+    take_device();
   });
   find_sharers(node.comm(), comm);
 }

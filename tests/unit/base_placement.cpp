@@ -3,12 +3,15 @@
 #include <stdlib.h>  // NOLINT: setenv
 
 #include <array>
+#include <filesystem>
+#include <fstream>
 #include <numeric>
 #include <string>
 
 #include "base/placement.hpp"
 #include "base/topology.hpp"
 #include "tailrace/error.hpp"
+#include "temp_dir.hpp"
 
 using namespace tailrace;
 
@@ -32,6 +35,15 @@ Process bound(const Cpus& cpus, int threads, const Cpus& allowed) {
 }
 
 }  // namespace
+
+TEST_CASE("processors near to a device are those that the system says") {
+  const test::TempDir system;
+  std::filesystem::create_directory(system.file("0000:3b:00.0"));
+  std::ofstream(system.file("0000:3b:00.0/local_cpus")) << "00000001,00000f0c\n";
+  CHECK(cpus_near("0000:3b:00.0", system.path()) == Cpus{2, 3, 8, 9, 10, 11, 32});
+  CHECK(cpus_near("0000:af:00.0", system.path()).empty());
+  CHECK(cpus_near("", system.path()).empty());
+}
 
 TEST_CASE("hwloc's descriptions become cores") {
   const auto machine = synthetic_topology("package:2 core:2 pu:2");

@@ -118,20 +118,37 @@ TEST_CASE("devices that cannot be chosen are refused with what can") {
   const auto emulated = parse_wish("--device", "emulated:memory=2MB,devices=3,failing_copy=7");
   CHECK(emulated.emulation.memory_bytes == 2000000);
   CHECK(emulated.emulation.failing_copy == 7);
-  CHECK(choose(emulated, 4).device->info().index == 1);
-  CHECK(choose(emulated, 4).devices == 3);
+  const auto offer = offered(emulated);
+  REQUIRE(offer.devices.size() == 3);
+  CHECK(open(emulated, offer.devices[1])->info().index == 1);
+  CHECK(near_to(offer, {0}) == 0b111);  // nobody says where they are
 }
 
 TEST_CASE("a device that is not there is refused with those that are") {
   const auto found = find_devices();
-  const auto error = test::error_of([] { choose(parse_wish("--device", "1000"), 0); });
+  const auto error = test::error_of([] { static_cast<void>(offered(parse_wish("--device", "1000"))); });
   REQUIRE(error);
   CHECK(error->kind == ErrorKind::usage);
   CHECK(error->message.find("--device 1000: there is no device") == 0);
   CHECK(error->hint.find("--device none") != std::string::npos);
   if (!found.devices.empty()) return;
   CHECK(error->message.find(found.why_none) != std::string::npos);
-  const auto any = choose(parse_wish("--device", "auto"), 0);
-  CHECK(any.device == nullptr);
+  const auto any = offered(parse_wish("--device", "auto"));
+  CHECK(any.devices.empty());
   CHECK(any.why_none == found.why_none);
+}
+
+TEST_CASE("ranks share devices out evenly, near ones first") {
+  const auto chosen = [](const std::vector<DeviceSet>& near, int devices) { return share_out(near, devices); };
+  constexpr DeviceSet both = 0b11, first = 0b01, second = 0b10, none = 0;
+  CHECK(chosen({both, both, both, both, both}, 2) == std::vector{0, 1, 0, 1, 0});  // in turn
+  CHECK(chosen({second, second, first, first}, 2) == std::vector{1, 1, 0, 0});
+  CHECK(chosen({both, first}, 2) == std::vector{1, 0});  // who has no choice comes first
+  CHECK(chosen({first, first, first, first}, 2) == std::vector{0, 0, 1, 1});  // evenly before near
+  CHECK(chosen({first, first, second, second}, 3) == std::vector{0, 0, 1, 2});
+  CHECK(chosen({none, none, second, second}, 2) == std::vector{0, 0, 1, 1});
+  CHECK(chosen({0b1000, 0b0100}, 4) == std::vector{3, 2});
+  CHECK(chosen({both}, 1) == std::vector{0});
+  const auto many = chosen(std::vector<DeviceSet>(100, ~DeviceSet{0}), 80);  // more than a set has bits
+  for (int rank = 0; rank < 80; ++rank) CHECK(many[static_cast<std::size_t>(rank)] == rank);
 }
