@@ -138,7 +138,8 @@ Offer offered(const Wish& wish) {
   Offer offer;
   if (wish.kind == Wish::Kind::none) return offer;
   if (wish.kind == Wish::Kind::emulated) {
-    for (const int index : wish.indices) offer.devices.push_back({.index = index, .name = {}, .pci_address = {}});
+    for (const int index : wish.indices)
+      offer.devices.push_back({.index = index, .name = {}, .pci_address = {}});
     return offer;
   }
   auto found = find_devices();
@@ -146,7 +147,8 @@ Offer offered(const Wish& wish) {
     return {{}, found.why_none};
   if (wish.kind == Wish::Kind::any) return {std::move(found.devices)};
   check_indices(wish, found);
-  for (const int index : wish.indices) offer.devices.push_back(found.devices[static_cast<std::size_t>(index)]);
+  for (const int index : wish.indices)
+    offer.devices.push_back(found.devices[static_cast<std::size_t>(index)]);
   return offer;
 }
 

@@ -139,11 +139,13 @@ TEST_CASE("a device that is not there is refused with those that are") {
 }
 
 TEST_CASE("ranks share devices out evenly, near ones first") {
-  const auto chosen = [](const std::vector<DeviceSet>& near, int devices) { return share_out(near, devices); };
+  const auto chosen = [](const std::vector<DeviceSet>& near, int devices) {
+    return share_out(near, devices);
+  };
   constexpr DeviceSet both = 0b11, first = 0b01, second = 0b10, none = 0;
   CHECK(chosen({both, both, both, both, both}, 2) == std::vector{0, 1, 0, 1, 0});  // in turn
   CHECK(chosen({second, second, first, first}, 2) == std::vector{1, 1, 0, 0});
-  CHECK(chosen({both, first}, 2) == std::vector{1, 0});  // who has no choice comes first
+  CHECK(chosen({both, first}, 2) == std::vector{1, 0});                       // who has no choice comes first
   CHECK(chosen({first, first, first, first}, 2) == std::vector{0, 0, 1, 1});  // evenly before near
   CHECK(chosen({first, first, second, second}, 3) == std::vector{0, 0, 1, 2});
   CHECK(chosen({none, none, second, second}, 2) == std::vector{0, 0, 1, 1});
