@@ -51,7 +51,7 @@ using DeviceSet = std::uint64_t;
 /// @local
 DeviceSet near_to(const Offer& offer, const Cpus& cpus);
 /// Gives each rank of a machine one of `devices` devices, which have the same number of ranks, or one more:
-/// as far as that allows, one that is near to the rank; those in turn that are all the same to it.
+/// as far as that allows, one that is near to the rank; one after the other where all are the same to it.
 /// @param near  for each rank, the devices that are near to it. @local
 std::vector<int> share_out(std::span<const DeviceSet> near, int devices);
 

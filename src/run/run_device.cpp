@@ -34,8 +34,8 @@ std::uint64_t digest_of(const device::Offer& offer) {
   return std::hash<std::string>()(text);
 }
 
-/// Which of the devices this rank takes: one near to its processors, and as many ranks on each. In turn where
-/// ranks see different ones, as launchers may show each rank its own. @collective{node}
+/// Which of the devices this rank takes: one near to its processors, and as many ranks on each. One after the
+/// other where ranks see different ones, as launchers may show each rank its own. @collective{node}
 std::size_t number_for(mpi::CommView node, const device::Offer& offer) {
   const auto ranks = static_cast<std::size_t>(node.size()), rank = static_cast<std::size_t>(node.rank());
   std::vector<std::uint64_t> all(2 * ranks);

@@ -143,7 +143,7 @@ TEST_CASE("ranks share devices out evenly, near ones first") {
     return share_out(near, devices);
   };
   constexpr DeviceSet both = 0b11, first = 0b01, second = 0b10, none = 0;
-  CHECK(chosen({both, both, both, both, both}, 2) == std::vector{0, 1, 0, 1, 0});  // in turn
+  CHECK(chosen({both, both, both, both, both}, 2) == std::vector{0, 1, 0, 1, 0});  // one after the other
   CHECK(chosen({second, second, first, first}, 2) == std::vector{1, 1, 0, 0});
   CHECK(chosen({both, first}, 2) == std::vector{1, 0});                       // who has no choice comes first
   CHECK(chosen({first, first, first, first}, 2) == std::vector{0, 0, 1, 1});  // evenly before near
