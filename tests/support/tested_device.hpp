@@ -19,7 +19,10 @@ inline bool tests_real_devices() {
 inline std::unique_ptr<device::Device> tested_device(int rank, const device::EmulationOptions& options = {}) {
   if (!tests_real_devices()) return device::emulate(options);
   const std::string text = std::getenv("TAILRACE_TEST_DEVICE");
-  return device::choose(device::parse_wish("TAILRACE_TEST_DEVICE", text), rank).device;
+  const auto wish = device::parse_wish("TAILRACE_TEST_DEVICE", text);
+  const auto offer = device::offered(wish);
+  if (offer.devices.empty()) return nullptr;
+  return device::open(wish, offer.devices[static_cast<std::size_t>(rank) % offer.devices.size()]);
 }
 
 }  // namespace tailrace::test
