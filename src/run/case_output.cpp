@@ -16,8 +16,6 @@ namespace tailrace::run {
 
 namespace {
 
-constexpr std::array axis_names{"x", "y", "z"};
-
 /// Compares one table with the domain and the steps of the run.
 class Resolver {
  public:
@@ -191,7 +189,7 @@ class Resolver {
     const std::array sizes{domain_.points.x, domain_.points.y, domain_.points.z};
     const std::size_t axis = table_.plane_axis;
     if (table_.plane_index >= sizes[axis]) {
-      problem(fmt::format("select.plane.{}", axis_names[axis]),
+      problem(fmt::format("select.plane.{}", output::axis_names[axis]),
               fmt::format("{} is outside the domain", table_.plane_index),
               fmt::format("a number from 0 to {}", sizes[axis] - 1));
       return selected;

@@ -7,14 +7,13 @@
 #include <functional>
 #include <set>
 
+#include "output/core/groups.hpp"
 #include "tailrace/run/case_file.hpp"
 #include "tailrace/run/case_output.hpp"
 
 namespace tailrace::run {
 
 namespace {
-
-constexpr std::array axis_names{"x", "y", "z"};
 
 std::string listed(const std::vector<std::string>& names) {
   return fmt::format("one of {}", fmt::join(names, ", "));
@@ -112,8 +111,9 @@ class TableReader {
   void read_corners(const std::string& name, OutputTable& table) {
     table.corners = file_.integer_lists(at(name)).value_or(std::vector<std::vector<std::int64_t>>());
     const bool box = table.shape == OutputTable::Shape::box;
-    const bool triples = std::all_of(table.corners.begin(), table.corners.end(),
-                                     [](const auto& corner) { return corner.size() == axis_names.size(); });
+    const bool triples = std::all_of(table.corners.begin(), table.corners.end(), [](const auto& corner) {
+      return corner.size() == output::axis_names.size();
+    });
     const bool counted = box ? table.corners.size() == 2 : !table.corners.empty();
     if (triples && counted) return;
     table.corners.clear();
@@ -124,8 +124,8 @@ class TableReader {
   void read_plane(OutputTable& table) {
     table.shape = OutputTable::Shape::plane;
     int given = 0;
-    for (std::size_t axis = 0; axis < axis_names.size(); ++axis) {
-      const auto index = file_.integer(at("select.plane.") + axis_names[axis]);
+    for (std::size_t axis = 0; axis < output::axis_names.size(); ++axis) {
+      const auto index = file_.integer(at("select.plane.") + output::axis_names[axis]);
       if (!index) continue;
       ++given;
       table.plane_axis = axis;

@@ -55,8 +55,6 @@ Axis time_axis(const Cadence& cadence, const Frame& frame) {
   return axis;
 }
 
-constexpr std::array axis_names{"x", "y", "z"};
-
 /// The dimensions of a stream's values, slowest first.
 std::vector<Axis> axes_of(const Stream& stream, const Frame& frame) {
   std::vector<Axis> axes{is_series(stream) ? time_axis(stream.cadence, frame) : Axis{}};

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <array>
 #include <span>
 #include <string>
 #include <utility>
@@ -12,6 +13,9 @@
 
 /// Streams as groups of a file: /NAME with `values`, `step`, `time_s`, and attributes that describe them.
 namespace tailrace::output {
+
+/// What the keys of cases and the names in files call the axes.
+inline constexpr std::array axis_names{"x", "y", "z"};
 
 /// A small dataset of the head, with its values. @local
 template <class T>
