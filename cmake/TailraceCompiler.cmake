@@ -45,7 +45,7 @@ if(TAILRACE_SANITIZE)
   endif()
 endif()
 
-# The gold linker, where there is one: a third of the time of GNU ld, for each of some hundred programs.
+# The gold linker, where there is one: a quarter of the time of GNU ld, for each of some hundred programs.
 include(CheckLinkerFlag)
 check_linker_flag(CXX -fuse-ld=gold TAILRACE_GOLD)
 if(TAILRACE_GOLD AND TAILRACE_UNITY AND NOT TAILRACE_SANITIZE)

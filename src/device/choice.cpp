@@ -176,8 +176,9 @@ std::vector<int> share_out(std::span<const DeviceSet> near, int devices) {
   // nothing is near last.
   std::vector<std::size_t> order(near.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
-  std::ranges::stable_sort(
-      order, {}, [&](std::size_t rank) { return near[rank] == 0 ? 65 : std::popcount(near[rank]); });
+  std::ranges::stable_sort(order, {}, [&](std::size_t rank) {
+    return near[rank] == 0 ? max_in_set + 1 : static_cast<std::size_t>(std::popcount(near[rank]));
+  });
   Sharing sharing(near.size(), static_cast<std::size_t>(devices));
   std::vector<int> chosen(near.size());
   for (const auto rank : order) chosen[rank] = static_cast<int>(sharing.take(near[rank]));

@@ -229,7 +229,7 @@ def report_durations(tallies: dict[str, Tally]) -> None:
 
 
 def print_slowest(kind: str, rows: list[tuple[float, str]]) -> None:
-    """Of tests that ran beside others: the seconds of all add up to more than those of the clock."""
+    """Prints the longest first. Tests run side by side: their seconds add up to more than the clock's."""
     print(f"the slowest {min(SLOWEST, len(rows))} {kind}:", file=sys.stderr)
     for seconds, name in sorted(rows, reverse=True)[:SLOWEST]:
         print(f"{duration_text(seconds):>8}  {name}", file=sys.stderr)
