@@ -48,7 +48,7 @@ class TwoSided final : public HandWritten {
 
  private:
   ByHand exchange_;
-  std::vector<MPI_Request> requests_;
+  std::vector<mpi::Request> requests_;
 };
 
 class Neighbours final : public HandWritten {

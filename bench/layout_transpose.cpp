@@ -63,7 +63,7 @@ void copy_own(Side& from, Side& to) {
 
 /// One message per contiguous run, straight from and to the arrays.
 void move_by_runs(mpi::CommView comm, Side& from, Side& to) {
-  std::vector<MPI_Request> requests;
+  std::vector<mpi::Request> requests;
   std::vector<mpi::BlockType> types;
   for (const Block& block : blocks_between(to.box, from.decomposition, comm.rank())) {
     types.emplace_back(mpi::BlockShape{.row_bytes = block.run_bytes()});
@@ -88,7 +88,7 @@ class PackedMove {
       : comm_(comm), from_(from), to_(to), sends_(stages(from, to)), receives_(stages(to, from)) {}
 
   void run() {
-    std::vector<MPI_Request> requests;
+    std::vector<mpi::Request> requests;
     for (Stage& stage : receives_)
       requests.push_back(
           mpi::start_receive(comm_, stage.bytes.data(), stage.type.get(), stage.block.peer, 0));

@@ -14,12 +14,15 @@ function(tailrace_add_module NAME)
   set_target_properties(tailrace_${NAME} PROPERTIES TAILRACE_PUBLIC "${ARG_PUBLIC}")
 endfunction()
 
-# tailrace_add_room(MODULE DIRECTORY SOURCES a.cpp ... [PRIVATE target ...] [DEFINITIONS NAME=VALUE ...]):
+# tailrace_add_room(MODULE DIRECTORY [NAME x] SOURCES a.cpp ... [PRIVATE target ...] [DEFINITIONS NAME=VALUE ...]):
 # a part of a module with a directory and a target of its own, tailrace_MODULE_DIRECTORY; scripts/check_includes.py has
-# the directions between the rooms of a module.
+# the directions between the rooms of a module. Sources of a room that alone need a library are a second target, NAME.
 function(tailrace_add_room MODULE DIRECTORY)
-  cmake_parse_arguments(ARG "" "" "SOURCES;PRIVATE;DEFINITIONS" ${ARGN})
-  string(REPLACE "/" "_" room tailrace_${MODULE}_${DIRECTORY})
+  cmake_parse_arguments(ARG "" "NAME" "SOURCES;PRIVATE;DEFINITIONS" ${ARGN})
+  if(NOT ARG_NAME)
+    set(ARG_NAME ${DIRECTORY})
+  endif()
+  string(REPLACE "/" "_" room tailrace_${MODULE}_${ARG_NAME})
   list(TRANSFORM ARG_SOURCES PREPEND ${DIRECTORY}/)
   add_library(${room} OBJECT ${ARG_SOURCES})
   target_include_directories(${room} PRIVATE ${CMAKE_SOURCE_DIR}/include ${CMAKE_SOURCE_DIR}/src)

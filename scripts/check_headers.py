@@ -25,7 +25,8 @@ def compile_command(build: Path) -> list[str]:
         if not any(Path(entry["file"]).is_relative_to(directory) for directory in sources):
             continue
         words = shlex.split(entry["command"])
-        compiler = next(word for word in words if not Path(word).name.startswith("ccache"))
+        launchers = [i for i, word in enumerate(words) if Path(word).name.startswith("ccache")]
+        compiler = words[launchers[-1] + 1 if launchers else 0]
         for index, word in enumerate(words):
             if word == "-isystem":
                 flags[f"-isystem{words[index + 1]}"] = None

@@ -1,16 +1,38 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include <mpi.h>
-
 #include <cstddef>
+#include <cstdint>
 #include <span>
 #include <string>
 #include <type_traits>
 #include <utility>
 #include <vector>
 
+struct ompi_communicator_t;  // what an MPI_Comm of Open MPI points to
+
 namespace tailrace::mpi {
+
+/// A communicator as MPI knows it: made of an MPI_Comm, and converts to one. That is a pointer with Open MPI
+/// and a number with MPICH and its relatives; the library has the functions of the MPI that it was built
+/// with, so that a program that was compiled against another one does not link. So no header of ours needs
+/// MPI's.
+class CommHandle {
+ public:
+  CommHandle() = default;
+  CommHandle(ompi_communicator_t* comm) noexcept;  // NOLINT: an MPI_Comm is what it stands for
+  CommHandle(int comm) noexcept;                   // NOLINT
+  operator ompi_communicator_t*() const noexcept;  // NOLINT
+  operator int() const noexcept;                   // NOLINT
+
+  [[nodiscard]] bool empty() const noexcept { return bits_ == 0; }
+
+ private:
+  std::uint64_t bits_ = 0;
+};
+
+/// Something that MPI is doing, as MPI knows it; or nothing.
+enum class Request : std::uint64_t { none };
 
 /// Turns the code of an MPI call into an `Error` that names the operation and MPI's reason.
 void check(int code, const char* operation);
@@ -19,15 +41,21 @@ void check(int code, const char* operation);
 class CommView {
  public:
   CommView() = default;
-  explicit CommView(MPI_Comm comm);
+  /// Of MPI_COMM_NULL: an empty one. @local. Errors: MPI's own.
+  explicit CommView(CommHandle comm);
+  /// This process alone (MPI_COMM_SELF). @local
+  static CommView self();
 
-  [[nodiscard]] MPI_Comm get() const noexcept { return comm_; }
+  [[nodiscard]] CommHandle get() const noexcept { return comm_; }
+  [[nodiscard]] bool empty() const noexcept { return comm_.empty(); }
   [[nodiscard]] int rank() const noexcept { return rank_; }
   [[nodiscard]] int size() const noexcept { return size_; }
   [[nodiscard]] bool is_root() const noexcept { return rank_ == 0; }
+  /// The number by which Fortran, and code that does not know MPI's types, has it. @local
+  [[nodiscard]] int fortran() const noexcept;
 
  private:
-  MPI_Comm comm_ = MPI_COMM_NULL;
+  CommHandle comm_;
   int rank_ = 0;
   int size_ = 0;
 };
@@ -56,14 +84,14 @@ class Comm {
 
   /// Frees the communicator. @collective{this}
   void close();
-  [[nodiscard]] bool empty() const noexcept { return view_.get() == MPI_COMM_NULL; }
+  [[nodiscard]] bool empty() const noexcept { return view_.empty(); }
   [[nodiscard]] CommView view() const noexcept { return view_; }
   operator CommView() const noexcept {
     return view_;
   }  // NOLINT: a borrowed communicator is what functions take
 
  private:
-  explicit Comm(MPI_Comm comm) : view_(comm) {}
+  explicit Comm(CommHandle comm) : view_(comm) {}
   CommView view_;
 };
 
@@ -131,18 +159,18 @@ std::vector<std::string> gather(CommView comm, const std::string& text, int root
 void barrier(CommView comm);
 
 /// Begins a barrier, which is complete when all ranks have begun it. @collective{comm}, does not wait
-[[nodiscard]] MPI_Request start_barrier(CommView comm);
+[[nodiscard]] Request start_barrier(CommView comm);
 
 /// Waits for a set of requests, yielding and then sleeping, so that a waiting rank leaves its core to writers
 /// and to other ranks on the same core. @local. Errors: MPI's own.
-void wait_all(std::span<MPI_Request> requests);
+void wait_all(std::span<Request> requests);
 /// As `wait_all`, but gives up after `limit_s` seconds and returns false; the requests stay pending then.
-bool wait_all_for(std::span<MPI_Request> requests, double limit_s);
+bool wait_all_for(std::span<Request> requests, double limit_s);
 
 /// Lets MPI continue; returns whether all requests are complete (they are null then). @local, does not wait.
-bool test_all(std::span<MPI_Request> requests);
+bool test_all(std::span<Request> requests);
 /// Gives up while an error ends the program: after it, nothing is written into the memory of `receives` any
 /// more, and `sends` complete on their own if at all. @local, waits at most a second.
-void abandon(std::span<MPI_Request> receives, std::span<MPI_Request> sends) noexcept;
+void abandon(std::span<Request> receives, std::span<Request> sends) noexcept;
 
 }  // namespace tailrace::mpi

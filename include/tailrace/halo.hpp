@@ -60,7 +60,7 @@ class Halo {
   Box interior_;
   std::vector<Box> shells_;
   std::vector<Message> sends_, receives_;
-  std::vector<MPI_Request> receiving_, sending_;
+  std::vector<mpi::Request> receiving_, sending_;
 };
 
 }  // namespace tailrace::layout

@@ -15,7 +15,7 @@ using Numbers = std::array<std::int64_t, numbers_per_part * MeshTraffic::parts>;
 using AllSent = std::array<MeshTraffic::Sent, MeshTraffic::parts>;
 
 AllSent combined(mpi::CommView comm, Numbers numbers, mpi::Combination how) {
-  MPI_Request request = mpi::start_combining(comm, std::span<std::int64_t>(numbers), how);
+  mpi::Request request = mpi::start_combining(comm, std::span<std::int64_t>(numbers), how);
   mpi::wait_all({&request, 1});
   AllSent sent;
   for (std::size_t part = 0; part < sent.size(); ++part) {

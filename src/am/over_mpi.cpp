@@ -31,11 +31,11 @@ class ReceiveRing {
   ReceiveRing& operator=(const ReceiveRing&) = delete;
   ~ReceiveRing() {
     mpi::abandon(requests_, {});
-    for (MPI_Request& request : requests_) mpi::free_request(request);
+    for (mpi::Request& request : requests_) mpi::free_request(request);
   }
 
   /// The receive that is complete next.
-  [[nodiscard]] MPI_Request oldest() const noexcept { return requests_[next_]; }
+  [[nodiscard]] mpi::Request oldest() const noexcept { return requests_[next_]; }
   /// Calls visit(source, frame) for the frame that the oldest receive has received, then posts it again.
   template <class Visit>
   void take(const mpi::Received& received, Visit visit) {
@@ -48,14 +48,14 @@ class ReceiveRing {
   static constexpr std::size_t count = 32;
   Bytes memory_;
   std::array<std::span<std::byte>, count> buffers_;
-  std::array<MPI_Request, count> requests_{};
+  std::array<mpi::Request, count> requests_{};
   std::size_t next_ = 0;
 };
 
 /// Bodies that are being sent or received.
 class Bodies {
  public:
-  void add(MPI_Request request, Completion completion) {
+  void add(mpi::Request request, Completion completion) {
     requests_.push_back(request);
     completions_.push_back(std::move(completion));
   }
@@ -77,7 +77,7 @@ class Bodies {
   void remove_complete() {
     std::size_t kept = 0;
     for (std::size_t i = 0; i < requests_.size(); ++i) {
-      if (requests_[i] == MPI_REQUEST_NULL) continue;
+      if (requests_[i] == mpi::Request::none) continue;
       requests_[kept] = requests_[i];
       if (kept != i) completions_[kept] = std::move(completions_[i]);
       ++kept;
@@ -86,7 +86,7 @@ class Bodies {
     completions_.resize(kept);
   }
 
-  std::vector<MPI_Request> requests_;
+  std::vector<mpi::Request> requests_;
   std::vector<Completion> completions_;
   std::vector<int> numbers_;
 };
@@ -113,7 +113,7 @@ class MpiTransport : public Transport {
 
  private:
   struct Sending {
-    MPI_Request request = MPI_REQUEST_NULL;
+    mpi::Request request = mpi::Request::none;
     Bytes frame;
   };
   bool take(const FrameSink& sink);
@@ -142,7 +142,7 @@ Bytes MpiTransport::empty_frame() {
 void MpiTransport::send(int to, Lane lane, Bytes frame) {
   ++balance_;
   const int tag = first_frame_tag + static_cast<int>(lane);
-  const MPI_Request request = mpi::start_send(view_, frame, to, tag);
+  const mpi::Request request = mpi::start_send(view_, frame, to, tag);
   sending_.push_back({request, std::move(frame)});
 }
 

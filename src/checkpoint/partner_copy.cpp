@@ -84,7 +84,7 @@ class PartnerCopy::Outgoing {
   InputFile file_;
   std::int64_t left_;
   std::vector<std::byte> batch_;
-  MPI_Request request_[1] = {MPI_REQUEST_NULL};
+  mpi::Request request_[1] = {mpi::Request::none};
   bool done_ = false;
   std::exception_ptr failure_;
 };
@@ -148,7 +148,7 @@ class PartnerCopy::Incoming {
   std::int64_t left_ = 0, written_ = 0;  ///< not asked for yet; in the file
   std::unique_ptr<output::RawFile> file_;
   std::vector<std::byte> batch_;
-  MPI_Request request_[1] = {MPI_REQUEST_NULL};
+  mpi::Request request_[1] = {mpi::Request::none};
   bool done_ = false;
   std::exception_ptr failure_;
 };

@@ -32,7 +32,7 @@ constexpr auto automatic = "auto";
 std::pair<int, int> shape_of(mpi::CommView comm, const Plan& plan) {
   std::array most{static_cast<std::int64_t>(plan.inspection.sources.size()),
                   static_cast<std::int64_t>(plan.inspection.wanted.size())};
-  MPI_Request request = mpi::start_combining(comm, std::span(most), mpi::Combination::max);
+  mpi::Request request = mpi::start_combining(comm, std::span(most), mpi::Combination::max);
   mpi::wait_all({&request, 1});
   const auto digits = [](std::int64_t count) {
     return static_cast<int>(std::bit_width(static_cast<std::uint64_t>(count)));

@@ -29,7 +29,7 @@ FlightOrder::FlightOrder(mpi::CommView comm, std::int64_t number, MapCall call, 
 }
 
 FlightOrder::~FlightOrder() {
-  if (request_ != MPI_REQUEST_NULL) static_cast<void>(most_.release());  // MPI may still write there
+  if (request_ != mpi::Request::none) static_cast<void>(most_.release());  // MPI may still write there
 }
 
 bool FlightOrder::agreed() {

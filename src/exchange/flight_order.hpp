@@ -33,7 +33,7 @@ class FlightOrder {
  private:
   std::int64_t number_;
   std::unique_ptr<std::array<std::int64_t, 4>> most_;
-  MPI_Request request_ = MPI_REQUEST_NULL;
+  mpi::Request request_ = mpi::Request::none;
 };
 
 }  // namespace tailrace::exchange

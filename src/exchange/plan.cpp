@@ -42,7 +42,7 @@ void check_same(const Distribution& distribution, mpi::CommView comm) {
   }
   const auto number = static_cast<std::int64_t>(digest >> 2U);
   std::array most{size, -size, number, -number};
-  MPI_Request request = mpi::start_combining(comm, std::span(most), mpi::Combination::max);
+  mpi::Request request = mpi::start_combining(comm, std::span(most), mpi::Combination::max);
   mpi::wait_all({&request, 1});
   if (most[0] == -most[1] && most[2] == -most[3]) return;
   const auto what = most[0] == -most[1]

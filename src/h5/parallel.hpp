@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include <mpi.h>
-
 #include <cstddef>
 #include <memory>
 #include <span>
@@ -41,7 +39,7 @@ class ParallelFile {
 
 /// Describes what to open.
 struct ParallelTarget {
-  MPI_Comm comm = MPI_COMM_NULL;
+  int comm = 0;  ///< as Fortran numbers it: this header knows no MPI
   std::string path;
   std::vector<std::string> datasets;                       ///< counted from 0 in `ParallelFile::write`
   std::vector<std::pair<std::string, std::string>> hints;  ///< for MPI-IO

@@ -73,7 +73,7 @@ Id access_of(const ParallelTarget& target) {
   MPI_Info info = MPI_INFO_NULL;
   if (!target.hints.empty()) MPI_Info_create(&info);
   for (const auto& [key, value] : target.hints) MPI_Info_set(info, key.c_str(), value.c_str());
-  const herr_t code = H5Pset_fapl_mpio(access.get(), target.comm, info);  // keeps copies
+  const herr_t code = H5Pset_fapl_mpio(access.get(), MPI_Comm_f2c(target.comm), info);  // keeps copies
   if (info != MPI_INFO_NULL) MPI_Info_free(&info);
   checked(code, "choosing access by MPI-IO");
   checked(H5Pset_all_coll_metadata_ops(access.get(), true), "choosing collective reads of metadata");

@@ -85,7 +85,7 @@ class DeviceHalo {
   std::vector<Field> fields_;
   int started_ = 0;
   std::int64_t device_bytes_ = 0;
-  std::vector<MPI_Request> receiving_, sending_;
+  std::vector<mpi::Request> receiving_, sending_;
 };
 
 }  // namespace tailrace::layout

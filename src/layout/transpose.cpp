@@ -46,13 +46,13 @@ bool holds_box(const ArrayBlock& array) noexcept {
 struct Message {
   int peer, batch;
   std::int64_t offset_bytes;  ///< refers to its first point in this rank's array
-  MPI_Datatype type;
+  mpi::DatatypeHandle type;
 };
 
 /// The types of one plan. A transpose has few distinct shapes, however many ranks take part.
 class BlockTypes {
  public:
-  MPI_Datatype of(const mpi::BlockShape& shape) {
+  mpi::DatatypeHandle of(const mpi::BlockShape& shape) {
     return types_.try_emplace(shape, shape).first->second.get();
   }
 

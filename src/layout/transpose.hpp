@@ -82,7 +82,7 @@ class Transpose::Flight {
   const std::byte* from_;
   std::byte* to_;
   int first_tag_, started_ = 0;
-  std::vector<MPI_Request> requests_;  ///< the receives, then the sends so far
+  std::vector<mpi::Request> requests_;  ///< the receives, then the sends so far
 };
 
 }  // namespace tailrace::layout

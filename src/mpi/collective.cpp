@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "base/check.hpp"
+#include "mpi/native.hpp"
 #include "tailrace/error.hpp"
 
 namespace tailrace::mpi {
@@ -23,32 +24,33 @@ int count_of(std::size_t size) {
 }
 
 template <class T>
-MPI_Request combine(CommView comm, std::span<T> values, MPI_Datatype type, Combination how) {
-  MPI_Request request = MPI_REQUEST_NULL;
+Request combine(CommView comm, std::span<T> values, MPI_Datatype type, Combination how) {
+  Request request = Request::none;
   check(MPI_Iallreduce(MPI_IN_PLACE, values.data(), count_of(values.size()), type, operation_of(how),
-                       comm.get(), &request),
+                       comm.get(), Lent(request)),
         "MPI_Iallreduce");
   return request;
 }
 
 }  // namespace
 
-MPI_Request start_combining(CommView comm, std::span<float> values, Combination how) {
+Request start_combining(CommView comm, std::span<float> values, Combination how) {
   return combine(comm, values, MPI_FLOAT, how);
 }
-MPI_Request start_combining(CommView comm, std::span<double> values, Combination how) {
+Request start_combining(CommView comm, std::span<double> values, Combination how) {
   return combine(comm, values, MPI_DOUBLE, how);
 }
-MPI_Request start_combining(CommView comm, std::span<std::int32_t> values, Combination how) {
+Request start_combining(CommView comm, std::span<std::int32_t> values, Combination how) {
   return combine(comm, values, MPI_INT32_T, how);
 }
-MPI_Request start_combining(CommView comm, std::span<std::int64_t> values, Combination how) {
+Request start_combining(CommView comm, std::span<std::int64_t> values, Combination how) {
   return combine(comm, values, MPI_INT64_T, how);
 }
 
-MPI_Request start_broadcast(CommView comm, std::span<std::byte> bytes, int root) {
-  MPI_Request request = MPI_REQUEST_NULL;
-  check(MPI_Ibcast(bytes.data(), count_of(bytes.size()), MPI_BYTE, root, comm.get(), &request), "MPI_Ibcast");
+Request start_broadcast(CommView comm, std::span<std::byte> bytes, int root) {
+  Request request = Request::none;
+  check(MPI_Ibcast(bytes.data(), count_of(bytes.size()), MPI_BYTE, root, comm.get(), Lent(request)),
+        "MPI_Ibcast");
   return request;
 }
 
@@ -63,21 +65,22 @@ Blocks::Blocks(std::span<const std::int64_t> bytes_of_rank) {
   }
 }
 
-MPI_Request start_collecting(CommView comm, std::span<const std::byte> mine, std::span<std::byte> all,
-                             const Blocks& blocks) {
-  MPI_Request request = MPI_REQUEST_NULL;
+Request start_collecting(CommView comm, std::span<const std::byte> mine, std::span<std::byte> all,
+                         const Blocks& blocks) {
+  Request request = Request::none;
   check(MPI_Iallgatherv(mine.data(), count_of(mine.size()), MPI_BYTE, all.data(), blocks.counts().data(),
-                        blocks.places().data(), MPI_BYTE, comm.get(), &request),
+                        blocks.places().data(), MPI_BYTE, comm.get(), Lent(request)),
         "MPI_Iallgatherv");
   return request;
 }
 
-MPI_Request start_all_to_all(CommView comm, std::span<const std::byte> out, const Blocks& sent,
-                             std::span<std::byte> in, const Blocks& received) {
-  MPI_Request request = MPI_REQUEST_NULL;
-  check(MPI_Ialltoallv(out.data(), sent.counts().data(), sent.places().data(), MPI_BYTE, in.data(),
-                       received.counts().data(), received.places().data(), MPI_BYTE, comm.get(), &request),
-        "MPI_Ialltoallv");
+Request start_all_to_all(CommView comm, std::span<const std::byte> out, const Blocks& sent,
+                         std::span<std::byte> in, const Blocks& received) {
+  Request request = Request::none;
+  check(
+      MPI_Ialltoallv(out.data(), sent.counts().data(), sent.places().data(), MPI_BYTE, in.data(),
+                     received.counts().data(), received.places().data(), MPI_BYTE, comm.get(), Lent(request)),
+      "MPI_Ialltoallv");
   return request;
 }
 

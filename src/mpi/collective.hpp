@@ -17,14 +17,14 @@ enum class Combination : std::uint8_t { sum, min, max };
 
 /// Begins to replace the numbers by those of all ranks, combined one by one; as many on all ranks, at most
 /// 2^31 - 1. @collective{comm}, does not wait
-[[nodiscard]] MPI_Request start_combining(CommView comm, std::span<float> values, Combination how);
-[[nodiscard]] MPI_Request start_combining(CommView comm, std::span<double> values, Combination how);
-[[nodiscard]] MPI_Request start_combining(CommView comm, std::span<std::int32_t> values, Combination how);
-[[nodiscard]] MPI_Request start_combining(CommView comm, std::span<std::int64_t> values, Combination how);
+[[nodiscard]] Request start_combining(CommView comm, std::span<float> values, Combination how);
+[[nodiscard]] Request start_combining(CommView comm, std::span<double> values, Combination how);
+[[nodiscard]] Request start_combining(CommView comm, std::span<std::int32_t> values, Combination how);
+[[nodiscard]] Request start_combining(CommView comm, std::span<std::int64_t> values, Combination how);
 
 /// Begins to send the root's bytes to all; at most 2^31 - 1, as many on all ranks. @collective{comm}, does
 /// not wait
-[[nodiscard]] MPI_Request start_broadcast(CommView comm, std::span<std::byte> bytes, int root);
+[[nodiscard]] Request start_broadcast(CommView comm, std::span<std::byte> bytes, int root);
 
 /// Where the bytes of each rank are, one behind the other, in the order of ranks.
 class Blocks {
@@ -42,11 +42,11 @@ class Blocks {
 
 /// Begins to bring the bytes of all ranks to all. `blocks` outlives the request. @collective{comm}, does not
 /// wait
-[[nodiscard]] MPI_Request start_collecting(CommView comm, std::span<const std::byte> mine,
-                                           std::span<std::byte> all, const Blocks& blocks);
+[[nodiscard]] Request start_collecting(CommView comm, std::span<const std::byte> mine,
+                                       std::span<std::byte> all, const Blocks& blocks);
 /// Begins to send each rank its block of `out`, and to receive its block into `in`. The blocks outlive the
 /// request. @collective{comm}, does not wait
-[[nodiscard]] MPI_Request start_all_to_all(CommView comm, std::span<const std::byte> out, const Blocks& sent,
-                                           std::span<std::byte> in, const Blocks& received);
+[[nodiscard]] Request start_all_to_all(CommView comm, std::span<const std::byte> out, const Blocks& sent,
+                                       std::span<std::byte> in, const Blocks& received);
 
 }  // namespace tailrace::mpi

@@ -13,8 +13,10 @@
 #include "base/system.hpp"
 #include "base/topology.hpp"
 #include "mpi/file.hpp"
+#include "mpi/library.hpp"
 #include "mpi/lone_start.hpp"
 #include "mpi/look_until.hpp"
+#include "mpi/native.hpp"
 #include "mpi/openshmem.hpp"
 #include "mpi/packets.hpp"
 #include "tailrace/error.hpp"
@@ -30,10 +32,26 @@ void check(int code, const char* operation) {
                                                std::string(text.data(), static_cast<std::size_t>(length))));
 }
 
-CommView::CommView(MPI_Comm comm) : comm_(comm) {
-  if (comm == MPI_COMM_NULL) return;
+CommHandle::CommHandle(MPI_Comm comm) noexcept {
+  if (comm != MPI_COMM_NULL) bits_ = bits_of(comm);
+}
+
+CommHandle::operator MPI_Comm() const noexcept {
+  return empty() ? MPI_COMM_NULL : of_bits<MPI_Comm>(bits_);
+}
+
+CommView::CommView(CommHandle comm) : comm_(comm) {
+  if (comm.empty()) return;
   check(MPI_Comm_rank(comm, &rank_), "MPI_Comm_rank");
   check(MPI_Comm_size(comm, &size_), "MPI_Comm_size");
+}
+
+CommView CommView::self() {
+  return CommView(MPI_COMM_SELF);
+}
+
+int CommView::fortran() const noexcept {
+  return MPI_Comm_c2f(comm_);
 }
 
 Comm Comm::duplicate(CommView parent) {
@@ -114,6 +132,16 @@ int Environment::free_slots() {
 #endif
 }
 
+Library library() noexcept {
+#ifdef OPEN_MPI
+  return Library::open_mpi;
+#elif defined(MPICH_NUMVERSION)
+  return Library::mpich;
+#else
+  return Library::other;
+#endif
+}
+
 std::string Environment::library_version() {
   std::array<char, MPI_MAX_LIBRARY_VERSION_STRING> text{};
   int length = 0;
@@ -125,11 +153,11 @@ std::string Environment::library_version() {
   return version;
 }
 
-/// Starts a collective operation by `start(&request)` and waits for it without keeping the core from others.
+/// Starts a collective operation by `start(request)` and waits for it without keeping the core from others.
 template <class Start>
 static void complete(Start start, const char* operation) {
-  MPI_Request request = MPI_REQUEST_NULL;
-  check(start(&request), operation);
+  Request request = Request::none;
+  check(start(Lent(request)), operation);
   wait_all({&request, 1});
 }
 
@@ -257,41 +285,42 @@ std::vector<std::string> gather(CommView comm, const std::string& text, int root
   return texts;
 }
 
-MPI_Request start_barrier(CommView comm) {
-  MPI_Request request = MPI_REQUEST_NULL;
-  check(MPI_Ibarrier(comm.get(), &request), "MPI_Ibarrier");
+Request start_barrier(CommView comm) {
+  Request request = Request::none;
+  check(MPI_Ibarrier(comm.get(), Lent(request)), "MPI_Ibarrier");
   return request;
 }
 
 void barrier(CommView comm) {
-  MPI_Request request = start_barrier(comm);
+  Request request = start_barrier(comm);
   wait_all({&request, 1});
 }
 
-bool test_all(std::span<MPI_Request> requests) {
-  int done = 0;
-  check(MPI_Testall(static_cast<int>(requests.size()), requests.data(), &done, MPI_STATUSES_IGNORE),
-        "MPI_Testall");
-  return done != 0;
+bool test_all(std::span<Request> requests) {
+  return for_each_batch(requests, [](LentRequests& lent, std::size_t) {
+    int done = 0;
+    check(MPI_Testall(lent.size(), lent.data(), &done, MPI_STATUSES_IGNORE), "MPI_Testall");
+    return done != 0;
+  });
 }
 
-bool wait_all_for(std::span<MPI_Request> requests, double limit_s) {
+bool wait_all_for(std::span<Request> requests, double limit_s) {
   return look_until([&] { return test_all(requests); }, limit_s);
 }
 
-void wait_all(std::span<MPI_Request> requests) {
+void wait_all(std::span<Request> requests) {
   wait_all_for(requests, std::numeric_limits<double>::infinity());
 }
 
-void abandon(std::span<MPI_Request> receives, std::span<MPI_Request> sends) noexcept {
-  for (MPI_Request& request : receives)
-    if (request != MPI_REQUEST_NULL) MPI_Cancel(&request);
+void abandon(std::span<Request> receives, std::span<Request> sends) noexcept {
+  for (Request& request : receives)
+    if (request != Request::none) MPI_Cancel(Lent(request));
   try {
     wait_all_for(receives, 1);
   } catch (const Error&) {  // the error that ends the program is already under way
   }
-  for (MPI_Request& request : sends)
-    if (request != MPI_REQUEST_NULL) MPI_Request_free(&request);
+  for (Request& request : sends)
+    if (request != Request::none) MPI_Request_free(Lent(request));
 }
 
 }  // namespace tailrace::mpi

@@ -40,7 +40,7 @@ class Consultation {
     std::array<char, longest_answer + 1> text{};
   };
   CommView comm_;
-  MPI_Request request_ = MPI_REQUEST_NULL;
+  Request request_ = Request::none;
   std::unique_ptr<Values> values_ = std::make_unique<Values>();
 };
 

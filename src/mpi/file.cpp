@@ -9,7 +9,8 @@
 #include <cstdlib>
 #include <optional>
 
-#include "mpi/open_mpi.hpp"
+#include "mpi/library.hpp"
+#include "mpi/native.hpp"
 #include "mpi/verdict.hpp"
 #include "tailrace/error.hpp"
 
@@ -58,12 +59,12 @@ int errno_of(int code, int left_errno) noexcept {
 
 Info::Info(const Hints& hints) {
   if (hints.empty()) return;
-  check(MPI_Info_create(&info_), "MPI_Info_create");
+  check(MPI_Info_create(Lent(info_)), "MPI_Info_create");
   for (const auto& [key, value] : hints) {
     if (key.size() < MPI_MAX_INFO_KEY && value.size() < MPI_MAX_INFO_VAL &&
-        MPI_Info_set(info_, key.c_str(), value.c_str()) == MPI_SUCCESS)
+        MPI_Info_set(native(info_), key.c_str(), value.c_str()) == MPI_SUCCESS)
       continue;
-    MPI_Info_free(&info_);
+    MPI_Info_free(Lent(info_));
     throw Error(ErrorKind::usage,
                 fmt::format("MPI refuses the hint {}={}: keys have up to {} bytes, values up to {}", key,
                             value, MPI_MAX_INFO_KEY - 1, MPI_MAX_INFO_VAL - 1));
@@ -71,7 +72,7 @@ Info::Info(const Hints& hints) {
 }
 
 Info::~Info() {
-  if (info_ != MPI_INFO_NULL) MPI_Info_free(&info_);
+  if (info_ != InfoHandle::none) MPI_Info_free(Lent(info_));
 }
 
 Hints not_taken(const Hints& wanted, const Hints& in_effect) {
@@ -89,7 +90,7 @@ std::string to_string(const Hints& hints) {
 }
 
 void prefer_romio() {
-  if (is_open_mpi) setenv("OMPI_MCA_io", "^ompio", 0);
+  if (is_open_mpi()) setenv("OMPI_MCA_io", "^ompio", 0);
 }
 
 bool uses_romio() {
@@ -101,7 +102,8 @@ File::File(CommView comm, std::string path, const Hints& hints) : path_(std::mov
   prefer_romio();
   std::optional<Info> info;
   collectively(comm, [&] { info.emplace(hints); });
-  const int code = MPI_File_open(comm.get(), path_.c_str(), MPI_MODE_WRONLY, info->get(), &file_);
+  const int code =
+      MPI_File_open(comm.get(), path_.c_str(), MPI_MODE_WRONLY, native(info->get()), Lent(file_));
   collectively(comm, [&] {
     if (code != MPI_SUCCESS) throw failure(path_, "opening for writing", code);
   });
@@ -111,7 +113,8 @@ void File::create(const std::string& path, const Hints& hints) {
   prefer_romio();
   const Info info(hints);
   MPI_File file = MPI_FILE_NULL;
-  int code = MPI_File_open(MPI_COMM_SELF, path.c_str(), MPI_MODE_CREATE | MPI_MODE_WRONLY, info.get(), &file);
+  int code = MPI_File_open(MPI_COMM_SELF, path.c_str(), MPI_MODE_CREATE | MPI_MODE_WRONLY, native(info.get()),
+                           &file);
   if (code == MPI_SUCCESS) code = MPI_File_set_size(file, 0);
   if (file != MPI_FILE_NULL) MPI_File_close(&file);
   if (code != MPI_SUCCESS) throw failure(path, "creating", code);
@@ -136,7 +139,8 @@ ssize_t File::write_at(std::span<const iovec> buffers, off_t offset) noexcept {
 ssize_t File::write_extent(const std::byte* bytes, std::size_t length, off_t offset) noexcept {
   MPI_Status status;
   errno = 0;
-  const int code = MPI_File_write_at(file_, offset, bytes, static_cast<int>(length), MPI_BYTE, &status);
+  const int code =
+      MPI_File_write_at(native(file_), offset, bytes, static_cast<int>(length), MPI_BYTE, &status);
   const int left_errno = errno;
   int taken = 0;
   if (code == MPI_SUCCESS) MPI_Get_elements(&status, MPI_BYTE, &taken);
@@ -148,7 +152,7 @@ ssize_t File::write_extent(const std::byte* bytes, std::size_t length, off_t off
 
 Hints File::hints() const {
   MPI_Info info = MPI_INFO_NULL;
-  check(MPI_File_get_info(file_, &info), "MPI_File_get_info");
+  check(MPI_File_get_info(native(file_), &info), "MPI_File_get_info");
   int count = 0;
   check(MPI_Info_get_nkeys(info, &count), "MPI_Info_get_nkeys");
   Hints hints;
@@ -165,7 +169,8 @@ Hints File::hints() const {
 }
 
 void File::close() {
-  if (const int code = MPI_File_close(&file_); code != MPI_SUCCESS) throw failure(path_, "closing", code);
+  if (const int code = MPI_File_close(Lent(file_)); code != MPI_SUCCESS)
+    throw failure(path_, "closing", code);
 }
 
 }  // namespace tailrace::mpi

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include <mpi.h>
 #include <sys/types.h>
 #include <sys/uio.h>
 
@@ -10,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "mpi/handles.hpp"
 #include "tailrace/comm.hpp"
 
 /// Files through MPI-IO.
@@ -28,10 +28,10 @@ class Info {
   Info& operator=(const Info&) = delete;
   ~Info();
 
-  [[nodiscard]] MPI_Info get() const noexcept { return info_; }
+  [[nodiscard]] InfoHandle get() const noexcept { return info_; }
 
  private:
-  MPI_Info info_ = MPI_INFO_NULL;
+  InfoHandle info_ = InfoHandle::none;
 };
 
 /// Those of the wanted hints that are not in effect: missing there, or with another value.
@@ -72,7 +72,7 @@ class File {
  private:
   ssize_t write_extent(const std::byte* bytes, std::size_t length, off_t offset) noexcept;
 
-  MPI_File file_ = MPI_FILE_NULL;
+  FileHandle file_ = FileHandle::none;
   std::string path_;
 };
 

@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "mpi/lone_start.hpp"
 
-#include <mpi.h>
-
 #include <algorithm>
 #include <array>
 #include <cstdlib>
 
 #include "mpi/file.hpp"
-#include "mpi/open_mpi.hpp"
+#include "mpi/library.hpp"
 #include "mpi/spawn.hpp"
 
 namespace tailrace::mpi {
@@ -40,7 +38,7 @@ bool has_launcher() {
 }
 
 LoneStart::LoneStart() {
-  if (!is_open_mpi || has_launcher() || may_oversubscribe()) return;
+  if (!is_open_mpi() || has_launcher() || may_oversubscribe()) return;
   set_if_all_are_unset(no_networks);
   if (uses_romio()) set_if_all_are_unset(no_daemon);
 }

@@ -54,7 +54,7 @@ class Mailbox {
   CommView comm_;
   int tag_;
   std::vector<Partner> to_, from_;
-  std::vector<MPI_Request> sending_, receiving_;
+  std::vector<Request> sending_, receiving_;
 };
 
 }  // namespace tailrace::mpi

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <climits>
 
+#include "mpi/native.hpp"
+
 namespace tailrace::mpi {
 
 namespace {
@@ -27,6 +29,20 @@ MPI_Datatype type_of(std::size_t bytes) {
 }
 
 }  // namespace
+
+/// What MPI knows of one side.
+struct Neighbourhood::Side {
+  std::vector<int> counts;
+  std::vector<MPI_Aint> places;
+  std::vector<MPI_Datatype> types;
+  Side() = default;
+  Side(const Side&) = delete;
+  Side& operator=(const Side&) = delete;
+  ~Side() { free_types(); }
+  void set(std::span<const std::span<std::byte>> parts);
+  void fill_up(std::size_t parts);
+  void free_types() noexcept;
+};
 
 void Neighbourhood::Side::set(std::span<const std::span<std::byte>> parts) {
   free_types();
@@ -56,19 +72,23 @@ void Neighbourhood::Side::free_types() noexcept {
 }
 
 Neighbourhood::Neighbourhood(CommView comm, const std::vector<int>& to, const std::vector<int>& from)
-    : comm_(Comm::neighbours(comm, to, from)) {}
+    : comm_(Comm::neighbours(comm, to, from)),
+      out_(std::make_unique<Side>()),
+      in_(std::make_unique<Side>()) {}
 
-MPI_Request Neighbourhood::start(std::span<const std::span<std::byte>> out,
-                                 std::span<const std::span<std::byte>> in) {
-  out_.set(out);
-  in_.set(in);
+Neighbourhood::~Neighbourhood() = default;
+
+Request Neighbourhood::start(std::span<const std::span<std::byte>> out,
+                             std::span<const std::span<std::byte>> in) {
+  out_->set(out);
+  in_->set(in);
   const std::size_t parts = std::max(out.size(), in.size()) + 1;
-  out_.fill_up(parts);
-  in_.fill_up(parts);
-  MPI_Request request = MPI_REQUEST_NULL;
-  check(MPI_Ineighbor_alltoallw(MPI_BOTTOM, out_.counts.data(), out_.places.data(), out_.types.data(),
-                                MPI_BOTTOM, in_.counts.data(), in_.places.data(), in_.types.data(),
-                                comm_.view().get(), &request),
+  out_->fill_up(parts);
+  in_->fill_up(parts);
+  Request request = Request::none;
+  check(MPI_Ineighbor_alltoallw(MPI_BOTTOM, out_->counts.data(), out_->places.data(), out_->types.data(),
+                                MPI_BOTTOM, in_->counts.data(), in_->places.data(), in_->types.data(),
+                                comm_.view().get(), Lent(request)),
         "MPI_Ineighbor_alltoallw");
   return request;
 }

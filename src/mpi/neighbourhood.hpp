@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -14,28 +15,17 @@ class Neighbourhood {
  public:
   /// @collective{comm}, synchronises
   Neighbourhood(CommView comm, const std::vector<int>& to, const std::vector<int>& from);
+  ~Neighbourhood();
 
   /// Begins to exchange `out` and `in`, in the order of the lists of ranks; the memory belongs to MPI until
   /// the request is complete. @collective{comm}, does not wait
-  [[nodiscard]] MPI_Request start(std::span<const std::span<std::byte>> out,
-                                  std::span<const std::span<std::byte>> in);
+  [[nodiscard]] Request start(std::span<const std::span<std::byte>> out,
+                              std::span<const std::span<std::byte>> in);
 
  private:
-  /// What MPI knows of one side; it reads this until the exchange is complete.
-  struct Side {
-    std::vector<int> counts;
-    std::vector<MPI_Aint> places;
-    std::vector<MPI_Datatype> types;
-    Side() = default;
-    Side(const Side&) = delete;
-    Side& operator=(const Side&) = delete;
-    ~Side() { free_types(); }
-    void set(std::span<const std::span<std::byte>> parts);
-    void fill_up(std::size_t parts);
-    void free_types() noexcept;
-  };
+  struct Side;
   Comm comm_;
-  Side out_, in_;
+  std::unique_ptr<Side> out_, in_;  ///< MPI reads them until the exchange is complete
 };
 
 }  // namespace tailrace::mpi

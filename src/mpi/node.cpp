@@ -14,6 +14,7 @@
 #include <string>
 
 #include "base/text.hpp"
+#include "mpi/native.hpp"
 #include "mpi/verdict.hpp"
 #include "tailrace/error.hpp"
 
@@ -101,7 +102,7 @@ std::optional<SharedMemory> SharedMemory::allocate(const Node& node, std::size_t
                                            comm.get(), &base, &window);
   const bool everywhere = min(comm, std::int64_t{code == MPI_SUCCESS ? 1 : 0}) == 1;
   if (!everywhere) return {};  // a window that some ranks have stays: freeing it would be collective
-  SharedMemory memory(comm, window);
+  SharedMemory memory(comm, handle_of<WindowHandle>(window));
   memory.locate_parts();
   // What was free when all looked may have been taken by others since.
   const bool reserved = reserve(memory.part(comm.rank()), bytes);
@@ -110,12 +111,12 @@ std::optional<SharedMemory> SharedMemory::allocate(const Node& node, std::size_t
 }
 
 void SharedMemory::locate_parts() {
-  check(MPI_Win_lock_all(MPI_MODE_NOCHECK, window_), "MPI_Win_lock_all");
+  check(MPI_Win_lock_all(MPI_MODE_NOCHECK, native(window_)), "MPI_Win_lock_all");
   for (int rank = 0; rank < comm_.size(); ++rank) {
     MPI_Aint size = 0;
     int unit = 0;
     void* part = nullptr;
-    check(MPI_Win_shared_query(window_, rank, &size, &unit, &part), "MPI_Win_shared_query");
+    check(MPI_Win_shared_query(native(window_), rank, &size, &unit, &part), "MPI_Win_shared_query");
     // Memory is mapped by pages, so every rank finds the same place.
     const auto place = reinterpret_cast<std::uintptr_t>(part);
     const std::size_t skipped = (page_bytes() - place % page_bytes()) % page_bytes();
@@ -125,7 +126,7 @@ void SharedMemory::locate_parts() {
 
 SharedMemory::SharedMemory(SharedMemory&& other) noexcept
     : comm_(other.comm_),
-      window_(std::exchange(other.window_, MPI_WIN_NULL)),
+      window_(std::exchange(other.window_, WindowHandle::none)),
       parts_(std::move(other.parts_)) {}
 
 SharedMemory& SharedMemory::operator=(SharedMemory&& other) noexcept {
@@ -136,13 +137,13 @@ SharedMemory& SharedMemory::operator=(SharedMemory&& other) noexcept {
 }
 
 SharedMemory::~SharedMemory() {
-  if (window_ == MPI_WIN_NULL || std::uncaught_exceptions() > 0) return;
-  MPI_Win_unlock_all(window_);
-  MPI_Win_free(&window_);
+  if (window_ == WindowHandle::none || std::uncaught_exceptions() > 0) return;
+  MPI_Win_unlock_all(native(window_));
+  MPI_Win_free(Lent(window_));
 }
 
 void SharedMemory::fence() const {
-  check(MPI_Win_sync(window_), "MPI_Win_sync");
+  check(MPI_Win_sync(native(window_)), "MPI_Win_sync");
 }
 
 }  // namespace tailrace::mpi

@@ -5,6 +5,7 @@
 #include <optional>
 #include <vector>
 
+#include "mpi/handles.hpp"
 #include "tailrace/comm.hpp"
 
 /// Ranks that share a memory, and memory that they all reach.
@@ -62,11 +63,11 @@ class SharedMemory {
   void fence() const;
 
  private:
-  SharedMemory(CommView comm, MPI_Win window) : comm_(comm), window_(window) {}
+  SharedMemory(CommView comm, WindowHandle window) : comm_(comm), window_(window) {}
   void locate_parts();
 
   CommView comm_;
-  MPI_Win window_ = MPI_WIN_NULL;
+  WindowHandle window_ = WindowHandle::none;
   std::vector<std::byte*> parts_;
 };
 

@@ -20,7 +20,7 @@ class OpenBarrier {
 
   /// @local, does not wait
   void enter();
-  [[nodiscard]] bool entered() const noexcept { return request_ != MPI_REQUEST_NULL; }
+  [[nodiscard]] bool entered() const noexcept { return request_ != Request::none; }
   /// Returns whether all ranks have entered, once this one has; it has left it then. @local, does not wait
   bool opens();
   /// Waits until it opens. @collective{comm}, synchronises
@@ -28,7 +28,7 @@ class OpenBarrier {
 
  private:
   std::unique_ptr<Comm> comm_;
-  MPI_Request request_ = MPI_REQUEST_NULL;
+  Request request_ = Request::none;
 };
 
 }  // namespace tailrace::mpi

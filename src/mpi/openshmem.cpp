@@ -18,8 +18,9 @@
 #include <string_view>
 
 #include "base/aligned.hpp"
+#include "mpi/library.hpp"
 #include "mpi/lone_start.hpp"
-#include "mpi/open_mpi.hpp"
+#include "mpi/native.hpp"
 #include "mpi/verdict.hpp"
 #include "tailrace/error.hpp"
 
@@ -143,9 +144,9 @@ void meet(CommView world) {
   constexpr double limit_s = 30;
   const int next = (world.rank() + 1) % world.size();
   const int before = (world.rank() + world.size() - 1) % world.size();
-  std::array<MPI_Request, 2> requests{};
-  check(MPI_Irecv(nullptr, 0, MPI_BYTE, before, tag, world.get(), &requests[0]), "MPI_Irecv");
-  check(MPI_Isend(nullptr, 0, MPI_BYTE, next, tag, world.get(), &requests[1]), "MPI_Isend");
+  std::array<Request, 2> requests{};
+  check(MPI_Irecv(nullptr, 0, MPI_BYTE, before, tag, world.get(), Lent(requests[0])), "MPI_Irecv");
+  check(MPI_Isend(nullptr, 0, MPI_BYTE, next, tag, world.get(), Lent(requests[1])), "MPI_Isend");
   if (!wait_all_for(requests, limit_s))
     throw Error(
         ErrorKind::usage,
@@ -195,7 +196,7 @@ std::size_t used_bytes() {
 namespace openshmem {
 
 std::string obstacle() {
-  if (!is_open_mpi) return "this MPI library has no OpenSHMEM";
+  if (!is_open_mpi()) return "this MPI library has no OpenSHMEM";
   if (!is_wanted())
     return fmt::format(
         "OpenSHMEM starts and ends with MPI, on ranks that have {}=shmem in their environment: tailrace run "
@@ -213,13 +214,13 @@ std::string obstacle() {
 }
 
 void prepare() {
-  if (!is_open_mpi || !is_wanted()) return;
+  if (!is_open_mpi() || !is_wanted()) return;
   setenv("OMPI_MCA_osc", "^rdma", 0);
   setenv(size_variable, usual_size, 0);
 }
 
 void begin(CommView world) {
-  if (!is_open_mpi || !is_wanted()) return;
+  if (!is_open_mpi() || !is_wanted()) return;
   if (was_spawned() || !has_launcher()) {
     begun.why_not = was_spawned() ? "other ranks have started this one" : "it takes a launcher";
     return;

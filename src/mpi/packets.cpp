@@ -49,12 +49,12 @@ class Inbox {
  private:
   CommView comm_;
   std::map<int, std::list<std::vector<std::byte>>> batches_;
-  std::vector<MPI_Request> requests_;
+  std::vector<Request> requests_;
 };
 
 /// Starts messages that are complete when the receivers have found them.
-std::vector<MPI_Request> send_all(CommView comm, const std::vector<Packet<>>& packets) {
-  std::vector<MPI_Request> requests;
+std::vector<Request> send_all(CommView comm, const std::vector<Packet<>>& packets) {
+  std::vector<Request> requests;
   for (const Packet<>& packet : packets)
     for (std::size_t done = 0; done < packet.values.size(); done += batch_bytes) {
       const auto rest = std::span(packet.values).subspan(done);
@@ -68,8 +68,8 @@ std::vector<MPI_Request> send_all(CommView comm, const std::vector<Packet<>>& pa
 }
 
 /// Receives until all that anybody sent has been found. @collective
-void receive_all(CommView comm, Inbox& inbox, std::vector<MPI_Request>& sends) {
-  MPI_Request all_found = MPI_REQUEST_NULL;
+void receive_all(CommView comm, Inbox& inbox, std::vector<Request>& sends) {
+  Request all_found = Request::none;
   bool found_mine = false;
   const auto look = [&] {
     while (inbox.look()) {

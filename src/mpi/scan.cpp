@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/check.hpp"
+#include "mpi/native.hpp"
 
 namespace tailrace::mpi {
 
@@ -16,7 +17,7 @@ Scan::~Scan() {
 
 bool Scan::pending() const noexcept {
   return std::any_of(requests_.begin(), requests_.end(),
-                     [](MPI_Request request) { return request != MPI_REQUEST_NULL; });
+                     [](Request request) { return request != Request::none; });
 }
 
 void Scan::start(std::vector<std::int64_t> mine) {
@@ -28,10 +29,10 @@ void Scan::start(std::vector<std::int64_t> mine) {
   values_->mine = std::move(mine);
   auto& before = comm_.is_root() ? values_->undefined : values_->before;  // as MPI says of the first rank
   check(MPI_Iexscan(values_->mine.data(), before.data(), count, MPI_INT64_T, MPI_SUM, comm_.get(),
-                    &requests_[0]),
+                    Lent(requests_[0])),
         "MPI_Iexscan");
   check(MPI_Iallreduce(values_->mine.data(), values_->total.data(), count, MPI_INT64_T, MPI_SUM, comm_.get(),
-                       &requests_[1]),
+                       Lent(requests_[1])),
         "MPI_Iallreduce");
 }
 

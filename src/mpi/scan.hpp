@@ -37,7 +37,7 @@ class Scan {
     std::vector<std::int64_t> mine, before, total, undefined;
   };
   CommView comm_;
-  std::array<MPI_Request, 2> requests_{MPI_REQUEST_NULL, MPI_REQUEST_NULL};
+  std::array<Request, 2> requests_{Request::none, Request::none};
   std::unique_ptr<Values> values_ = std::make_unique<Values>();
 };
 

@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "base/text.hpp"
+#include "mpi/native.hpp"
 #include "mpi/verdict.hpp"
 #include "tailrace/error.hpp"
 
@@ -98,7 +99,7 @@ bool may_oversubscribe() {
          says("PRTE_MCA_rmaps_default_mapping_policy", "oversubscribe");
 }
 
-Spawned::Spawned(MPI_Comm bridge, bool is_started) : bridge_(bridge) {
+Spawned::Spawned(CommHandle bridge, bool is_started) : bridge_(bridge) {
   MPI_Comm_set_errhandler(bridge, MPI_ERRORS_RETURN);
   MPI_Comm merged = MPI_COMM_NULL;
   check(MPI_Intercomm_merge(bridge, is_started ? 1 : 0, &merged), "MPI_Intercomm_merge");
@@ -130,7 +131,8 @@ Spawned Spawned::by_parent() {
 
 void Spawned::disconnect() {
   all_.close();
-  check(MPI_Comm_disconnect(&bridge_), "MPI_Comm_disconnect");
+  MPI_Comm bridge = std::exchange(bridge_, CommHandle{});
+  check(MPI_Comm_disconnect(&bridge), "MPI_Comm_disconnect");
 }
 
 #ifdef OMPI_MAJOR_VERSION

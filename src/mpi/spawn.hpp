@@ -23,7 +23,7 @@ class Spawned {
   static Spawned by_parent();
 
   Spawned(Spawned&& other) noexcept
-      : bridge_(std::exchange(other.bridge_, MPI_COMM_NULL)), all_(std::move(other.all_)) {}
+      : bridge_(std::exchange(other.bridge_, CommHandle{})), all_(std::move(other.all_)) {}
   Spawned& operator=(Spawned&&) = delete;
 
   [[nodiscard]] bool empty() const noexcept { return all_.empty(); }
@@ -33,9 +33,9 @@ class Spawned {
 
  private:
   /// Takes over the communicator between the two sides.
-  Spawned(MPI_Comm bridge, bool is_started);
+  Spawned(CommHandle bridge, bool is_started);
 
-  MPI_Comm bridge_ = MPI_COMM_NULL;
+  CommHandle bridge_;
   Comm all_;
 };
 

@@ -10,6 +10,7 @@
 
 #include "base/check.hpp"
 #include "base/system.hpp"
+#include "mpi/native.hpp"
 
 namespace tailrace::mpi {
 
@@ -40,8 +41,8 @@ std::string missing_ranks(CommView comm) {
   constexpr int tag = 7701;
   constexpr double patience_s = 2;
   if (!comm.is_root()) {
-    MPI_Request request = MPI_REQUEST_NULL;
-    MPI_Isend(nullptr, 0, MPI_BYTE, 0, tag, comm.get(), &request);
+    Request request = Request::none;
+    MPI_Isend(nullptr, 0, MPI_BYTE, 0, tag, comm.get(), Lent(request));
     wait_all_for(std::span(&request, 1), patience_s);
     return "another rank";
   }
@@ -75,8 +76,8 @@ struct FailingRanks {
 void agree(CommView comm, const std::optional<ErrorInfo>& mine, double limit_s) {
   auto ranks = std::make_unique<FailingRanks>();
   ranks->here = mine ? comm.rank() : INT_MAX;
-  MPI_Request request = MPI_REQUEST_NULL;
-  check(MPI_Iallreduce(&ranks->here, &ranks->lowest, 1, MPI_INT, MPI_MIN, comm.get(), &request),
+  Request request = Request::none;
+  check(MPI_Iallreduce(&ranks->here, &ranks->lowest, 1, MPI_INT, MPI_MIN, comm.get(), Lent(request)),
         "MPI_Iallreduce");
   if (!wait_all_for(std::span(&request, 1), limit_s)) {
     [[maybe_unused]] const auto* lost = ranks.release();  // MPI may still read and write it
@@ -110,22 +111,22 @@ void collectively_on_root(CommView comm, const std::function<void()>& action) {
 
 StepVerdict::~StepVerdict() {
   // Only while an error ends the program: the ranks that are late make MPI read and write the values later.
-  if (request_ != MPI_REQUEST_NULL) [[maybe_unused]]
+  if (request_ != Request::none) [[maybe_unused]]
     const auto* lost = values_.release();
 }
 
 void StepVerdict::start(const Report& report) {
-  TAILRACE_CHECK(request_ == MPI_REQUEST_NULL, "a step's verdict is finished before the next starts");
+  TAILRACE_CHECK(request_ == Request::none, "a step's verdict is finished before the next starts");
   // The smallest of each: a 0 of any rank is what all get.
   values_->mine = {report.failed ? comm_.rank() : INT_MAX, report.stop ? 0 : 1, report.number,
                    report.wish ? 0 : 1, report.waiting ? 0 : 1};
   check(MPI_Iallreduce(values_->mine.data(), values_->all.data(), static_cast<int>(values_->mine.size()),
-                       MPI_INT64_T, MPI_MIN, comm_.get(), &request_),
+                       MPI_INT64_T, MPI_MIN, comm_.get(), Lent(request_)),
         "MPI_Iallreduce");
 }
 
 StepVerdict::Outcome StepVerdict::finish() {
-  if (request_ == MPI_REQUEST_NULL) return {};
+  if (request_ == Request::none) return {};
   if (!wait_all_for(std::span(&request_, 1), verdict_limit_s)) throw_expired(comm_, verdict_limit_s);
   const auto& all = values_->all;
   return {.failing_rank = all[0] == INT_MAX ? -1 : static_cast<int>(all[0]),

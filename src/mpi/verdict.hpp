@@ -66,7 +66,7 @@ class StepVerdict {
     std::array<std::int64_t, 5> mine{}, all{};
   };
   CommView comm_;
-  MPI_Request request_ = MPI_REQUEST_NULL;
+  Request request_ = Request::none;
   std::unique_ptr<Values> values_ = std::make_unique<Values>();
 };
 

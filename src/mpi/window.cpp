@@ -15,6 +15,7 @@
 
 #include "base/aligned.hpp"
 #include "base/system.hpp"
+#include "mpi/native.hpp"
 #include "mpi/node.hpp"
 #include "tailrace/error.hpp"
 
@@ -122,35 +123,35 @@ MPI_Op operation_of(WindowOperation how) {
 
 }  // namespace
 
-NumberPlaces::NumberPlaces(WindowNumber kind, int numbers, const std::vector<MPI_Aint>& at_bytes)
+NumberPlaces::NumberPlaces(WindowNumber kind, int numbers, const std::vector<std::ptrdiff_t>& at_bytes)
     : groups_(static_cast<int>(at_bytes.size())) {
-  check(MPI_Type_contiguous(numbers, type_of(kind), &group_), "MPI_Type_contiguous");
-  check(MPI_Type_commit(&group_), "MPI_Type_commit");
-  check(MPI_Type_create_hindexed_block(groups_, numbers, at_bytes.data(), type_of(kind), &places_),
+  check(MPI_Type_contiguous(numbers, type_of(kind), Lent(group_)), "MPI_Type_contiguous");
+  check(MPI_Type_commit(Lent(group_)), "MPI_Type_commit");
+  check(MPI_Type_create_hindexed_block(groups_, numbers, at_bytes.data(), type_of(kind), Lent(places_)),
         "MPI_Type_create_hindexed_block");
-  check(MPI_Type_commit(&places_), "MPI_Type_commit");
+  check(MPI_Type_commit(Lent(places_)), "MPI_Type_commit");
 }
 
 NumberPlaces::NumberPlaces(NumberPlaces&& other) noexcept
     : groups_(other.groups_),
-      group_(std::exchange(other.group_, MPI_DATATYPE_NULL)),
-      places_(std::exchange(other.places_, MPI_DATATYPE_NULL)) {}
+      group_(std::exchange(other.group_, DatatypeHandle::none)),
+      places_(std::exchange(other.places_, DatatypeHandle::none)) {}
 
 NumberPlaces::~NumberPlaces() {
-  if (group_ != MPI_DATATYPE_NULL) MPI_Type_free(&group_);
-  if (places_ != MPI_DATATYPE_NULL) MPI_Type_free(&places_);
+  if (group_ != DatatypeHandle::none) MPI_Type_free(Lent(group_));
+  if (places_ != DatatypeHandle::none) MPI_Type_free(Lent(places_));
 }
 
 Group::Group(CommView comm, const std::vector<int>& ranks) {
   MPI_Group all = MPI_GROUP_NULL;
   check(MPI_Comm_group(comm.get(), &all), "MPI_Comm_group");
-  const int code = MPI_Group_incl(all, static_cast<int>(ranks.size()), ranks.data(), &group_);
+  const int code = MPI_Group_incl(all, static_cast<int>(ranks.size()), ranks.data(), Lent(group_));
   MPI_Group_free(&all);
   check(code, "MPI_Group_incl");
 }
 
 Group::~Group() {
-  if (group_ != MPI_GROUP_NULL && group_ != MPI_GROUP_EMPTY) MPI_Group_free(&group_);
+  if (native(group_) != MPI_GROUP_NULL && native(group_) != MPI_GROUP_EMPTY) MPI_Group_free(Lent(group_));
 }
 
 Window::Window(CommView comm, std::size_t bytes) : comm_(comm) {
@@ -163,76 +164,76 @@ Window::Window(CommView comm, std::size_t bytes) : comm_(comm) {
     if (min(comm, std::int64_t{has_shared_room(machine.ranks(), some) ? 1 : 0}) == 0)
       throw Error(ErrorKind::resource, "no room in shared memory (/dev/shm) for a window",
                   "a larger /dev/shm (of a container: --shm-size), or what sends messages instead");
-    check(MPI_Win_allocate(static_cast<MPI_Aint>(some), 1, MPI_INFO_NULL, comm.get(), &data_, &window_),
+    check(MPI_Win_allocate(static_cast<MPI_Aint>(some), 1, MPI_INFO_NULL, comm.get(), &data_, Lent(window_)),
           "MPI_Win_allocate");
   }
-  check(MPI_Win_set_errhandler(window_, MPI_ERRORS_RETURN), "MPI_Win_set_errhandler");
+  check(MPI_Win_set_errhandler(native(window_), MPI_ERRORS_RETURN), "MPI_Win_set_errhandler");
   std::memset(data_, 0, some);
   barrier(comm);
 }
 
 Window::~Window() {
-  if (std::uncaught_exceptions() == 0) MPI_Win_free(&window_);
+  if (std::uncaught_exceptions() == 0) MPI_Win_free(Lent(window_));
 }
 
 void Window::put(std::span<const std::byte> bytes, int rank, std::size_t offset_bytes) {
   for_each_part(bytes, offset_bytes, [&](std::span<const std::byte> part, MPI_Aint at) {
     const int count = static_cast<int>(part.size());
-    check(MPI_Put(part.data(), count, MPI_BYTE, rank, at, count, MPI_BYTE, window_), "MPI_Put");
+    check(MPI_Put(part.data(), count, MPI_BYTE, rank, at, count, MPI_BYTE, native(window_)), "MPI_Put");
   });
 }
 
 void Window::get(std::span<std::byte> bytes, int rank, std::size_t offset_bytes) {
   for_each_part(bytes, offset_bytes, [&](std::span<std::byte> part, MPI_Aint at) {
     const int count = static_cast<int>(part.size());
-    check(MPI_Get(part.data(), count, MPI_BYTE, rank, at, count, MPI_BYTE, window_), "MPI_Get");
+    check(MPI_Get(part.data(), count, MPI_BYTE, rank, at, count, MPI_BYTE, native(window_)), "MPI_Get");
   });
 }
 
 void Window::accumulate(const std::byte* message, const NumberPlaces& places, int rank, WindowOperation how) {
-  check(MPI_Accumulate(message, places.groups_, places.group_, rank, 0, 1, places.places_, operation_of(how),
-                       window_),
+  check(MPI_Accumulate(message, places.groups_, native(places.group_), rank, 0, 1, native(places.places_),
+                       operation_of(how), native(window_)),
         "MPI_Accumulate");
 }
 
 void Window::lock_all() {
-  check(MPI_Win_lock_all(MPI_MODE_NOCHECK, window_), "MPI_Win_lock_all");
+  check(MPI_Win_lock_all(MPI_MODE_NOCHECK, native(window_)), "MPI_Win_lock_all");
 }
 
 void Window::unlock_all() {
-  check(MPI_Win_unlock_all(window_), "MPI_Win_unlock_all");
+  check(MPI_Win_unlock_all(native(window_)), "MPI_Win_unlock_all");
 }
 
 void Window::flush(int rank) {
-  check(MPI_Win_flush(rank, window_), "MPI_Win_flush");
+  check(MPI_Win_flush(rank, native(window_)), "MPI_Win_flush");
 }
 
 void Window::sync() {
   constexpr int unused_tag = 32002;
   int found = 0;
   check(MPI_Iprobe(MPI_ANY_SOURCE, unused_tag, comm_.get(), &found, MPI_STATUS_IGNORE), "MPI_Iprobe");
-  check(MPI_Win_sync(window_), "MPI_Win_sync");
+  check(MPI_Win_sync(native(window_)), "MPI_Win_sync");
 }
 
 void Window::fence() {
-  check(MPI_Win_fence(0, window_), "MPI_Win_fence");
+  check(MPI_Win_fence(0, native(window_)), "MPI_Win_fence");
 }
 
 void Window::post(const Group& origins) {
-  check(MPI_Win_post(origins.get(), 0, window_), "MPI_Win_post");
+  check(MPI_Win_post(native(origins.get()), 0, native(window_)), "MPI_Win_post");
 }
 
 void Window::start(const Group& targets) {
-  check(MPI_Win_start(targets.get(), 0, window_), "MPI_Win_start");
+  check(MPI_Win_start(native(targets.get()), 0, native(window_)), "MPI_Win_start");
 }
 
 void Window::complete() {
-  check(MPI_Win_complete(window_), "MPI_Win_complete");
+  check(MPI_Win_complete(native(window_)), "MPI_Win_complete");
 }
 
 bool Window::test() {
   int done = 0;
-  check(MPI_Win_test(window_, &done), "MPI_Win_test");
+  check(MPI_Win_test(native(window_), &done), "MPI_Win_test");
   return done != 0;
 }
 

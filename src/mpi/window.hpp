@@ -6,6 +6,7 @@
 #include <span>
 #include <vector>
 
+#include "mpi/handles.hpp"
 #include "tailrace/comm.hpp"
 
 namespace tailrace::mpi {
@@ -17,10 +18,10 @@ class Group {
   Group(const Group&) = delete;
   Group& operator=(const Group&) = delete;
   ~Group();
-  [[nodiscard]] MPI_Group get() const noexcept { return group_; }
+  [[nodiscard]] GroupHandle get() const noexcept { return group_; }
 
  private:
-  MPI_Group group_ = MPI_GROUP_NULL;
+  GroupHandle group_ = GroupHandle::none;
 };
 
 /// Numbers that `Window::accumulate` combines, and what it does with them.
@@ -37,7 +38,7 @@ class NumberPlaces {
  public:
   /// Groups of `numbers` neighbours each, one group behind the other in the message; group i begins
   /// `at_bytes[i]` into the window. Errors: MPI's own.
-  NumberPlaces(WindowNumber kind, int numbers, const std::vector<MPI_Aint>& at_bytes);
+  NumberPlaces(WindowNumber kind, int numbers, const std::vector<std::ptrdiff_t>& at_bytes);
   NumberPlaces(NumberPlaces&& other) noexcept;
   NumberPlaces& operator=(NumberPlaces&&) = delete;
   ~NumberPlaces();
@@ -45,8 +46,8 @@ class NumberPlaces {
  private:
   friend class Window;
   int groups_;
-  MPI_Datatype group_ = MPI_DATATYPE_NULL;   ///< one of the message
-  MPI_Datatype places_ = MPI_DATATYPE_NULL;  ///< all of them in the window
+  DatatypeHandle group_ = DatatypeHandle::none;   ///< one of the message
+  DatatypeHandle places_ = DatatypeHandle::none;  ///< all of them in the window
 };
 
 /// Memory of every rank that the others write to and read from without its taking part (MPI-3 one-sided
@@ -93,7 +94,7 @@ class Window {
 
  private:
   CommView comm_;
-  MPI_Win window_ = MPI_WIN_NULL;
+  WindowHandle window_ = WindowHandle::none;
   std::byte* data_ = nullptr;
 };
 

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include <mpi.h>
-
 #include <cstdlib>
 #include <string>
 #include <string_view>
 
 #include "exchange/line.hpp"
 #include "kill_job.hpp"
+#include "mpi/library.hpp"
 
 using namespace tailrace;
 using test::said_by;
@@ -31,7 +30,6 @@ void kill_in_flights_of_all_transports(int ranks) {
   }
 }
 
-#ifdef OPEN_MPI
 /// What lets a command see a /dev/shm of its own, which is full; empty where the system lets nobody have one.
 std::string with_full_shared_memory() {
   const std::string prefix =
@@ -42,6 +40,7 @@ std::string with_full_shared_memory() {
 
 /// A transport that needs a window says that there is no room for it; all others come as far as the kill.
 void fly_with_full_shared_memory(std::string_view transport, bool needs_window) {
+  if (!mpi::is_open_mpi()) return;  // what MPICH does then has not been looked at
   const auto prefix = with_full_shared_memory();
   if (prefix.empty()) {
     MESSAGE("nobody may have a /dev/shm of his own here");
@@ -53,7 +52,6 @@ void fly_with_full_shared_memory(std::string_view transport, bool needs_window) 
                    : "rank 1 will kill in flight 4";
   CHECK_MESSAGE(said.find(expected) != std::string::npos, said);
 }
-#endif
 
 }  // namespace
 
@@ -67,7 +65,6 @@ TEST_CASE("a rank that stops inside a flight is named, and ends the job") {
   CHECK_MESSAGE(said.find("messages to ranks 1 were not all taken for 3 s") != std::string::npos, said);
 }
 
-#ifdef OPEN_MPI
 TEST_CASE("with a full /dev/shm, one-sided exchange ends with the reason, and memory gives way to messages") {
   fly_with_full_shared_memory("rma-lock", true);
   fly_with_full_shared_memory("shared", false);
@@ -79,7 +76,6 @@ TEST_CASE("full: with a full /dev/shm no transport hangs or dies of it") {
       fly_with_full_shared_memory(transport.name,
                                   transport.name.starts_with("rma-") || transport.name == "get");
 }
-#endif
 
 TEST_CASE("full: a rank that is killed inside a flight of any transport ends the job of 2 ranks") {
   kill_in_flights_of_all_transports(2);

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <sys/resource.h>
 
+#include <array>
 #include <string>
 
 #include "base/system.hpp"
 #include "error_of.hpp"
+#include "mpi/message.hpp"
 #include "mpi/verdict.hpp"
 #include "mpi_case.hpp"
 
@@ -122,13 +124,13 @@ MPI_CASE("a waiting rank leaves its core to others", ranks{2, 3}) {
 }
 
 MPI_CASE("a wait with a limit gives up", ranks{1, 2}) {
-  char received = 0;
-  const char sent = 1;
-  MPI_Request request = MPI_REQUEST_NULL;
-  mpi::check(MPI_Irecv(&received, 1, MPI_BYTE, comm.rank(), 1, comm.get(), &request), "MPI_Irecv");
+  std::array received{std::byte{0}};
+  const std::array sent{std::byte{1}};
+  mpi::Request request = mpi::start_receive(comm, received, comm.rank(), 1);
   CHECK_FALSE(mpi::wait_all_for({&request, 1}, 0.05));
-  mpi::check(MPI_Send(&sent, 1, MPI_BYTE, comm.rank(), 1, comm.get()), "MPI_Send");
+  std::array sending{mpi::start_send(comm, sent, comm.rank(), 1)};
   CHECK(mpi::wait_all_for({&request, 1}, 5));
-  CHECK(request == MPI_REQUEST_NULL);
+  mpi::wait_all(sending);
+  CHECK(request == mpi::Request::none);
   CHECK(received == sent);
 }

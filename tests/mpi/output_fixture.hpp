@@ -9,6 +9,7 @@
 #include "error_of.hpp"
 #include "h5/file.hpp"
 #include "h5/parallel.hpp"
+#include "mpi/library.hpp"
 #include "mpi/verdict.hpp"
 #include "output/registry/create.hpp"
 #include "output/registry/options.hpp"
@@ -53,11 +54,9 @@ inline std::vector<std::string> all_sinks() {
     for (const auto& form : service.sinks) {
       const auto name = name_of(form);
       if (!writes_hdf5(parse_options({.write = {}, .sink = name, .pace = {}, .fault = {}}))) continue;
-#ifndef OPEN_MPI
       // MPICH waits in collective calls without giving the core away, which takes minutes where ranks share
       // cores: there, output_sinks.cpp tests it on two ranks.
-      if (name == "hdf5-parallel") continue;
-#endif
+      if (name == "hdf5-parallel" && !mpi::is_open_mpi()) continue;
       if (std::find(sinks.begin(), sinks.end(), name) == sinks.end()) sinks.push_back(name);
     }
   return sinks;

@@ -6,6 +6,7 @@
 
 #include "h5/file.hpp"
 #include "mpi/file.hpp"
+#include "mpi/library.hpp"
 #include "mpi_case.hpp"
 #include "output_fixture.hpp"
 
@@ -18,11 +19,7 @@ namespace {
 /// Those whose files are to be as that of hdf5.
 std::vector<std::string> sinks_to_compare(mpi::CommView comm) {
   std::vector<std::string> list{"mpiio"};
-#ifdef OPEN_MPI
-  constexpr int max_ranks = 7;
-#else
-  constexpr int max_ranks = 2;  // see fixture::all_sinks
-#endif
+  const int max_ranks = mpi::is_open_mpi() ? 7 : 2;  // see fixture::all_sinks
   if (h5::has_parallel() && comm.size() <= max_ranks) list.emplace_back("hdf5-parallel");
   return list;
 }
@@ -147,9 +144,7 @@ MPI_CASE("hints that MPI-IO does not take are reported, the others are in effect
   const auto reported = warning_of("mpiio:cb_buffer_size=1048576,no_such_hint=7");
   // Open MPI says of all hints that they are in effect.
   CHECK((reported.empty() || reported == "MPI-IO does not take the hints no_such_hint=7"));
-#ifndef OPEN_MPI
-  CHECK(reported.empty() != comm.is_root());
-#endif
+  if (!mpi::is_open_mpi()) CHECK(reported.empty() != comm.is_root());
   mpi::File file(comm, path, {{"cb_buffer_size", "1048576"}});
   CHECK(mpi::not_taken({{"cb_buffer_size", "1048576"}}, file.hints()).empty());
   CHECK(mpi::not_taken({{"cb_buffer_size", "5"}}, file.hints()).size() == 1);

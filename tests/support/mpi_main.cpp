@@ -5,19 +5,24 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <csignal>
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
 #include <fstream>
 #include <memory>
+#include <span>
 #include <sstream>
 #include <string>
 #include <string_view>
 
 #include "base/system.hpp"
+#include "mpi/collective.hpp"
 #include "mpi_case.hpp"
 #include "tailrace/error.hpp"
+
 
 namespace tailrace::test {
 
@@ -85,15 +90,14 @@ void on_time_limit(int) {
 
 /// Sums up a number over the launch. Ranks without a part in the case sleep meanwhile.
 int sum_over_world(int value, bool took_part) {
-  int sum = 0;
-  MPI_Request request = MPI_REQUEST_NULL;
-  mpi::check(MPI_Iallreduce(&value, &sum, 1, MPI_INT, MPI_SUM, session->world.get(), &request),
-             "MPI_Iallreduce");
+  std::array sum{std::int32_t{value}};
+  mpi::Request request =
+      mpi::start_combining(session->world, std::span<std::int32_t>(sum), mpi::Combination::sum);
   constexpr double nap_s = 1e-3;
   if (!took_part)
     while (!mpi::test_all({&request, 1})) sleep_s(nap_s);
   mpi::wait_all({&request, 1});
-  return sum;
+  return sum[0];
 }
 
 /// The number of a case in the order of `--list`.

@@ -66,7 +66,7 @@ Far::Far(mpi::CommView comm, const HeapOptions& options, HeapCounts& counts, Res
 Far::~Far() {
   std::erase(all(), this);
   mpi::abandon({}, sends_);
-  if (std::any_of(sends_.begin(), sends_.end(), [](MPI_Request one) { return one != MPI_REQUEST_NULL; }))
+  if (std::any_of(sends_.begin(), sends_.end(), [](mpi::Request one) { return one != mpi::Request::none; }))
     static_cast<void>(
         new std::vector(std::move(sending_)));  // MPI still reads it, while an error ends the program
 }
@@ -85,7 +85,7 @@ void Far::drop_sent() {
   std::vector<int> numbers;
   mpi::test_some(sends_, numbers);
   for (std::size_t i = sends_.size(); i-- > 0;) {
-    if (sends_[i] != MPI_REQUEST_NULL) continue;
+    if (sends_[i] != mpi::Request::none) continue;
     sending_bytes_ -= sending_[i].size();
     std::swap(sends_[i], sends_.back());
     std::swap(sending_[i], sending_.back());

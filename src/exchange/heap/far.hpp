@@ -115,7 +115,7 @@ class Far {
   std::vector<std::span<std::byte>> expected_;  ///< by token; where an answer goes
   std::vector<std::uint32_t> free_tokens_;
   std::size_t expected_bytes_ = 0, missing_ = 0;  ///< of answers that have not come, and their number
-  std::vector<MPI_Request> sends_;
+  std::vector<mpi::Request> sends_;
   std::vector<Aggregator::Message> sending_;  ///< their messages
   std::size_t sending_bytes_ = 0;
   std::vector<int> replied_;  ///< ranks with answers in the aggregator

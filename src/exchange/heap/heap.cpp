@@ -193,12 +193,12 @@ void Heap::broadcast_bytes(std::span<std::byte> bytes, std::size_t element_bytes
 namespace {
 
 template <class T>
-MPI_Request start_combining(mpi::CommView comm, const Field& field, mpi::Combination how) {
+mpi::Request start_combining(mpi::CommView comm, const Field& field, mpi::Combination how) {
   return mpi::start_combining(comm, {static_cast<T*>(field.data), static_cast<std::size_t>(field.entries)},
                               how);
 }
 
-MPI_Request start_combining(mpi::CommView comm, const Field& field, mpi::Combination how) {
+mpi::Request start_combining(mpi::CommView comm, const Field& field, mpi::Combination how) {
   switch (field.number) {
     case Number::float32:
       return start_combining<float>(comm, field, how);

@@ -49,7 +49,7 @@ Heap::State::State(mpi::CommView parent, const HeapOptions& wanted)
         return local_bytes(*blocks.at(number)).data() + offset;
       }) {}
 
-void Heap::State::complete(MPI_Request request, const char* what) {
+void Heap::State::complete(mpi::Request request, const char* what) {
   far.wait([&] { return mpi::test_all({&request, 1}); }, what);
 }
 
@@ -59,7 +59,7 @@ void Heap::State::meet(HeapCall call, std::array<std::int64_t, 2> numbers) {
   // MPI writes into it later where an error leaves this function.
   auto most = std::make_unique<std::vector<std::int64_t>>(mine.begin(), mine.end());
   for (const std::int64_t one : mine) most->push_back(-one);
-  const MPI_Request request = mpi::start_combining(comm, std::span(*most), mpi::Combination::max);
+  const mpi::Request request = mpi::start_combining(comm, std::span(*most), mpi::Combination::max);
   try {
     complete(request, "all ranks to call the same function");
   } catch (...) {

@@ -25,7 +25,7 @@ struct Heap::State {
   /// @collective{comm}, synchronises. Errors, the same on all ranks (usage): they do not.
   void meet(HeapCall call, std::array<std::int64_t, 2> numbers = {});
   /// Waits for a collective operation, and serves other ranks meanwhile.
-  void complete(MPI_Request request, const char* what);
+  void complete(mpi::Request request, const char* what);
   /// A number of each rank. @collective{comm}
   std::vector<std::int64_t> numbers_of_all(std::int64_t mine);
 

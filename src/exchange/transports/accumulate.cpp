@@ -112,9 +112,9 @@ class Accumulate final : public Passive<PassiveWindow> {
     std::int64_t first = given[0];
     for (const Field& field : sums().fields) {
       const auto bytes = static_cast<std::int64_t>(field.entry_bytes());
-      std::vector<MPI_Aint> at;
+      std::vector<std::ptrdiff_t> at;
       for (std::size_t k = 2; k < given.size(); ++k)
-        at.push_back(static_cast<MPI_Aint>(first + given[k] * bytes));
+        at.push_back(static_cast<std::ptrdiff_t>(first + given[k] * bytes));
       target.fields.emplace_back(window_number(field.number), field.components, at);
       first += given[1] * bytes;
     }

@@ -51,7 +51,7 @@ class Neighbour final : public Line {
   mpi::Neighbourhood neighbourhood_;
   MessageArea out_, in_;
   std::vector<std::byte*> places_;
-  MPI_Request request_ = MPI_REQUEST_NULL;
+  mpi::Request request_ = mpi::Request::none;
   std::size_t unsent_ = 0, named_ = 0;  ///< messages that are not written yet; that the caller knows of
   bool complete_ = false;
 };

@@ -14,14 +14,14 @@ constexpr std::size_t longest_bytes = std::size_t{1} << 30;  // MPI 3.1 counts a
 
 /// The requests of one side of a line, several for a long message.
 struct Requests {
-  std::vector<MPI_Request> list;
+  std::vector<mpi::Request> list;
   std::vector<std::size_t> message;  ///< that each belongs to
   std::vector<int> parts;            ///< of each message
 
   explicit Requests(const std::vector<Peer>& peers) : parts(peers.size()) {
     for (std::size_t i = 0; i < peers.size(); ++i)
       for (std::size_t at = 0; at < peers[i].bytes; at += longest_bytes) {
-        list.push_back(MPI_REQUEST_NULL);
+        list.push_back(mpi::Request::none);
         message.push_back(i);
         ++parts[i];
       }
@@ -44,13 +44,13 @@ class TwoSided : public Line {
     land_at(places);
     for (std::size_t i = 0; i < places_.size(); ++i)
       for_each_part(receives_, i, config_.from[i], places_[i],
-                    [&](MPI_Request& request, std::span<std::byte> part) {
+                    [&](mpi::Request& request, std::span<std::byte> part) {
                       start_receive(request, part, config_.from[i].rank);
                     });
   }
   std::byte* outgoing(std::size_t i) override { return out_[i]; }
   void send(std::size_t i) override {
-    for_each_part(sends_, i, config_.to[i], out_[i], [&](MPI_Request& request, std::span<std::byte> part) {
+    for_each_part(sends_, i, config_.to[i], out_[i], [&](mpi::Request& request, std::span<std::byte> part) {
       start_send(request, part, config_.to[i].rank);
     });
   }
@@ -71,8 +71,8 @@ class TwoSided : public Line {
   }
 
  protected:
-  virtual void start_receive(MPI_Request& request, std::span<std::byte> part, int from) = 0;
-  virtual void start_send(MPI_Request& request, std::span<std::byte> part, int to) = 0;
+  virtual void start_receive(mpi::Request& request, std::span<std::byte> part, int from) = 0;
+  virtual void start_send(mpi::Request& request, std::span<std::byte> part, int to) = 0;
   /// Messages land elsewhere than in the round before.
   virtual void moved() {}
 
@@ -117,10 +117,10 @@ class Isend final : public TwoSided {
   using TwoSided::TwoSided;
 
  private:
-  void start_receive(MPI_Request& request, std::span<std::byte> part, int from) override {
+  void start_receive(mpi::Request& request, std::span<std::byte> part, int from) override {
     request = mpi::start_receive(config().comm, part, from, config().tag);
   }
-  void start_send(MPI_Request& request, std::span<std::byte> part, int to) override {
+  void start_send(mpi::Request& request, std::span<std::byte> part, int to) override {
     request = mpi::start_send(config().comm, part, to, config().tag);
   }
 };
@@ -135,17 +135,18 @@ class Persistent final : public TwoSided {
   }
 
  private:
-  void start_receive(MPI_Request& request, std::span<std::byte> part, int from) override {
-    if (request == MPI_REQUEST_NULL) request = mpi::prepare_receive(config().comm, part, from, config().tag);
+  void start_receive(mpi::Request& request, std::span<std::byte> part, int from) override {
+    if (request == mpi::Request::none)
+      request = mpi::prepare_receive(config().comm, part, from, config().tag);
     mpi::start(request);
   }
-  void start_send(MPI_Request& request, std::span<std::byte> part, int to) override {
-    if (request == MPI_REQUEST_NULL) request = mpi::prepare_send(config().comm, part, to, config().tag);
+  void start_send(mpi::Request& request, std::span<std::byte> part, int to) override {
+    if (request == mpi::Request::none) request = mpi::prepare_send(config().comm, part, to, config().tag);
     mpi::start(request);
   }
   void moved() override { free_all(receives()); }
   static void free_all(Requests& requests) noexcept {
-    for (MPI_Request& request : requests.list) mpi::free_request(request);
+    for (mpi::Request& request : requests.list) mpi::free_request(request);
   }
 };
 

@@ -22,8 +22,10 @@ namespace {
 class Hdf5ParallelSink final : public CollectiveSink {
  public:
   explicit Hdf5ParallelSink(const SinkContext& context) : CollectiveSink(context), layout_(context) {
-    h5::ParallelTarget target{
-        .comm = context.comm.get(), .path = context.path, .datasets = {}, .hints = context.options.mpi_hints};
+    h5::ParallelTarget target{.comm = context.comm.fortran(),
+                              .path = context.path,
+                              .datasets = {},
+                              .hints = context.options.mpi_hints};
     for (const auto& stream : context.plan.streams)
       for (const auto& one : stream.datasets) target.datasets.push_back(one.path);
     commit_mark_ = target.datasets.size();

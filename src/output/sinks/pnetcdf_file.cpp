@@ -13,6 +13,7 @@
 #include <variant>
 
 #include "base/check.hpp"
+#include "mpi/native.hpp"
 #include "tailrace/error.hpp"
 
 namespace tailrace::output {
@@ -81,7 +82,8 @@ PnetcdfFile PnetcdfFile::create(mpi::CommView comm, const std::string& place, co
   const mpi::Info info(hints);
   int id = -1;
   errno = 0;
-  const int code = ncmpi_create(comm.get(), place.c_str(), NC_CLOBBER | NC_64BIT_DATA, info.get(), &id);
+  const int code =
+      ncmpi_create(comm.get(), place.c_str(), NC_CLOBBER | NC_64BIT_DATA, mpi::native(info.get()), &id);
   if (code != NC_NOERR) fail(name, "creating", code, errno);
   return {id, name};
 }
@@ -90,7 +92,7 @@ PnetcdfFile PnetcdfFile::open(mpi::CommView comm, const std::string& path, const
   const mpi::Info info(hints);
   int id = -1;
   errno = 0;
-  const int code = ncmpi_open(comm.get(), path.c_str(), NC_WRITE, info.get(), &id);
+  const int code = ncmpi_open(comm.get(), path.c_str(), NC_WRITE, mpi::native(info.get()), &id);
   if (code != NC_NOERR) fail(path, "opening", code, errno);
   return {id, path};
 }

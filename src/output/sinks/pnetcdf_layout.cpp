@@ -102,8 +102,7 @@ bool has_variable(const h5::DatasetSpec& spec) noexcept {
 Hdf5Places create_pnetcdf_file(const SinkContext& context) {
   Hdf5Places places;
   create_complete(context.path, [&](const std::string& place) {
-    auto file =
-        PnetcdfFile::create(mpi::CommView(MPI_COMM_SELF), place, context.path, context.options.mpi_hints);
+    auto file = PnetcdfFile::create(mpi::CommView::self(), place, context.path, context.options.mpi_hints);
     places = lay_out(file, context);
     file.close();
     // Values that are never written are read as 0, not as missing.

@@ -69,7 +69,7 @@ class PnetcdfSink final : public CollectiveSink {
   void close_file(const FileTail&, const FileEnd&) override { file_->close(); }
 
   void finish(const FileTail& tail, const FileEnd& end) override {
-    auto file = PnetcdfFile::open(mpi::CommView(MPI_COMM_SELF), path(), {});
+    auto file = PnetcdfFile::open(mpi::CommView::self(), path(), {});
     for (const auto& [name, text] : tail.attributes) file.update_text(name, text);
     if (end.complete)
       for (const auto& [name, bytes] : tail.datasets) file.write_all(file.find(variable_of(name)), bytes);

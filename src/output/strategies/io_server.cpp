@@ -32,7 +32,7 @@ std::int64_t bytes_of(const Staging& job, std::span<const Share* const> shares) 
 
 IoServer::IoServer(mpi::CommView comm, int compute_ranks, const ServerIdentity& server)
     : comm_(comm),
-      self_(mpi::Comm::duplicate(mpi::CommView(MPI_COMM_SELF))),
+      self_(mpi::Comm::duplicate(mpi::CommView::self())),
       process_(server.process),
       processes_(server.processes),
       create_sink_(server.create_sink) {
@@ -247,7 +247,7 @@ void IoServer::answer(const Batch& batch) {
 }
 
 void IoServer::answer(int rank, Packer packer) {
-  Outgoing& outgoing = answers_.emplace_back(Outgoing{packer.take(), MPI_REQUEST_NULL});
+  Outgoing& outgoing = answers_.emplace_back(Outgoing{packer.take(), mpi::Request::none});
   outgoing.request = mpi::start_send(comm_, outgoing.answer, rank, wire::answer_tag);
 }
 

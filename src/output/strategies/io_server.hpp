@@ -49,7 +49,7 @@ class IoServer {
     ServedSession* session;
     Member* member;
     Lease staging;
-    std::vector<MPI_Request> requests;
+    std::vector<mpi::Request> requests;
   };
   struct Batch {
     ServedSession* session = nullptr;
@@ -59,7 +59,7 @@ class IoServer {
   };
   struct Outgoing {
     std::vector<std::byte> answer;
-    MPI_Request request;
+    mpi::Request request;
   };
 
   // The main thread. Each of these returns whether it has moved anything.

@@ -14,7 +14,7 @@ Connection::Connection(mpi::CommView comm, int compute_ranks)
       writer_(compute_ranks + wire::writer_of(comm.rank(), compute_ranks, comm.size() - compute_ranks)) {}
 
 void Connection::post(std::vector<std::byte> command, int writer) {
-  Posted& posted = posted_.emplace_back(Posted{std::move(command), MPI_REQUEST_NULL});
+  Posted& posted = posted_.emplace_back(Posted{std::move(command), mpi::Request::none});
   posted.request = mpi::start_send(comm_, posted.command, writer, wire::command_tag);
 }
 

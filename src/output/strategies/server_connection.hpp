@@ -53,7 +53,7 @@ class Connection {
  private:
   struct Posted {
     std::vector<std::byte> command;
-    MPI_Request request;
+    mpi::Request request;
   };
 
   void take(std::span<const std::byte> answer);

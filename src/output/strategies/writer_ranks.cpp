@@ -64,7 +64,7 @@ class SessionConnection final : public Connection::Listener {
   /// Starts to send a job, which stays as it is until the requests are complete, as does the head that it
   /// returns. With `rows` the writer sets the commit mark in the file.
   std::vector<std::byte> send(const Staging& job, std::int64_t number, bool rows, bool synchronous,
-                              std::vector<MPI_Request>& requests) {
+                              std::vector<mpi::Request>& requests) {
     Packer packer;
     packer.put(wire::Command::job);
     packer.put(wire::JobHead{.session = session_,
@@ -188,7 +188,7 @@ class RemoteWriter final : public Writer {
   struct Sending {
     Lease job;
     std::vector<std::vector<std::byte>> heads;
-    std::vector<MPI_Request> requests;
+    std::vector<mpi::Request> requests;
   };
   /// A job that has left and is not yet in the file, or waits for one before it.
   struct Pending {

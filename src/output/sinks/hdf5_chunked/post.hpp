@@ -19,7 +19,7 @@ namespace tailrace::output {
 /// A packet that MPI reads from or writes to.
 struct PacketFlight {
   Packet packet;
-  MPI_Request request = MPI_REQUEST_NULL;
+  mpi::Request request = mpi::Request::none;
 };
 
 /// The side of a rank without the file.
