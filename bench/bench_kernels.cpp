@@ -14,6 +14,7 @@
 #include "base/aligned.hpp"
 #include "base/system.hpp"
 #include "spectral.hpp"
+#include "triad.hpp"
 
 using namespace tailrace;
 using namespace tailrace::ultrasound;
@@ -89,31 +90,6 @@ void measure_transforms(const Settings& settings, nlohmann::json& result) {
   result["column_width"] = pitch;
 }
 
-/// a = b + factor c on arrays far larger than the caches, as STREAM does. Three arrays are read or written;
-/// the line that is written is read first, so four times the array goes over the memory bus.
-void measure_triad(const Settings& settings, nlohmann::json& result) {
-  const auto n = settings.triad_array_bytes / static_cast<std::int64_t>(sizeof(float));
-  AlignedVector<float> a(static_cast<std::size_t>(n)), b(a.size()), c(a.size());
-  float* const to = a.data();
-  float *const from = b.data(), *const other = c.data();
-#pragma omp parallel for schedule(static)
-  for (std::int64_t i = 0; i < n; ++i) {
-    to[i] = 0;
-    from[i] = 1;
-    other[i] = 2;
-  }
-  std::vector<double> samples;
-  for (int round = 0; round <= settings.samples; ++round) {
-    const double start_s = monotonic_s();
-#pragma omp parallel for simd schedule(static)
-    for (std::int64_t i = 0; i < n; ++i) to[i] = from[i] + 3.0F * other[i];
-    const double rate = 4 * static_cast<double>(settings.triad_array_bytes) / (monotonic_s() - start_s);
-    if (round > 0) samples.push_back(rate);
-  }
-  result["triad_bytes_s"] = samples;
-  result["triad_array_bytes"] = settings.triad_array_bytes;
-}
-
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -132,7 +108,8 @@ int main(int argc, char** argv) {
 
   nlohmann::json result{{"grid", settings.grid}, {"threads", settings.threads}};
   measure_transforms(settings, result);
-  measure_triad(settings, result);
+  result["triad_bytes_s"] = bench::triad_bytes_s(settings.triad_array_bytes, settings.samples);
+  result["triad_array_bytes"] = settings.triad_array_bytes;
   fmt::print("{}\n", result.dump());
   return 0;
 }
