@@ -20,7 +20,7 @@ namespace tailrace::mpi {
 class CommHandle {
  public:
   CommHandle() = default;
-  CommHandle(ompi_communicator_t* comm) noexcept;  // NOLINT: an MPI_Comm is what it stands for
+  CommHandle(ompi_communicator_t* comm) noexcept;  // NOLINT: an MPI_Comm is what it represents
   CommHandle(int comm) noexcept;                   // NOLINT
   operator ompi_communicator_t*() const noexcept;  // NOLINT
   operator int() const noexcept;                   // NOLINT

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A program that was compiled with the header of another MPI library than Tailrace was built with does not link.
+// A program that was compiled with the header of another MPI library than Tailrace was built with does not
+// link.
 #include "tailrace/comm.hpp"
 
 int main() {

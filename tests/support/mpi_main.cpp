@@ -23,7 +23,6 @@
 #include "mpi_case.hpp"
 #include "tailrace/error.hpp"
 
-
 namespace tailrace::test {
 
 namespace {
