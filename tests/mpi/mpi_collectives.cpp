@@ -3,11 +3,10 @@
 #include <string>
 #include <vector>
 
+#include "mpi/message.hpp"
 #include "mpi_case.hpp"
 #include "tailrace/comm.hpp"
 #include "tailrace/error.hpp"
-
-#include "mpi/message.hpp"
 
 using namespace tailrace;
 

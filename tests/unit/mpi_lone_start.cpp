@@ -34,8 +34,8 @@ void forget_settings() {
 }
 }  // namespace
 
-TEST_CASE("a process that starts alone has no daemon and no networks, and leaves no trace of it") {
-  if (!mpi::is_open_mpi()) return;
+TEST_CASE("a process that starts alone has no daemon and no networks, and leaves no trace of it" *
+          doctest::skip(!mpi::is_open_mpi())) {
   forget_settings();
   const test::Environment romio(files, "^ompio");
   {
@@ -49,8 +49,8 @@ TEST_CASE("a process that starts alone has no daemon and no networks, and leaves
   for (const char* name : {messaging, isolated, directories, transports}) CHECK(is(name, ""));
 }
 
-TEST_CASE("the daemon stays where MPI-IO needs its directory, or the user says something of it") {
-  if (!mpi::is_open_mpi()) return;
+TEST_CASE("the daemon stays where MPI-IO needs its directory, or the user says something of it" *
+          doctest::skip(!mpi::is_open_mpi())) {
   forget_settings();
   {
     const test::Environment ompio(files, "ompio");
@@ -65,7 +65,7 @@ TEST_CASE("the daemon stays where MPI-IO needs its directory, or the user says s
   CHECK(is(directories, ""));
 }
 
-TEST_CASE("what the user says of MPI stays") {
+TEST_CASE("what the user says of MPI stays" * doctest::skip(!mpi::is_open_mpi())) {
   forget_settings();
   const test::Environment wanted(messaging, "cm");
   {
