@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Entry of the `tailrace` command: turns errors into messages and exit statuses."""
 
+import gc
 import os
 import signal
 import sys
@@ -15,6 +16,9 @@ def main() -> None:
     if sys.argv[1:] == ["--version"]:
         print(f"tailrace {__version__}")
         return
+    # Imports and pictures make some 100,000 objects that stay. To look through them for cycles again
+    # and again takes up to a tenth of a command.
+    gc.set_threshold(100_000, 10, 10)
     try:
         from tailrace.cli import build_app
 

@@ -61,34 +61,25 @@ LINES = [
 ]  # the same hues, readable as thin lines on dark too
 
 
-def style(figure: go.Figure, height: int, **layout) -> go.Figure:
-    """Applies the common layout; further entries of the layout may be given."""
-    settings = {
-        "height": height,
-        "margin": {"l": 64, "r": 16, "t": 34, "b": 48},
+_AXIS = {"ticks": "outside", "ticklen": 4, "showline": True, "automargin": True, "zeroline": False}
+# What a picture does not say itself. A template is checked once, entries of a layout for each picture, which
+# was a quarter of the time of a report.
+_TEMPLATE = go.layout.Template(
+    layout={
         "font": {"family": "system-ui, -apple-system, 'Segoe UI', Roboto, sans-serif", "size": 13},
         "paper_bgcolor": "rgba(0,0,0,0)",
         "plot_bgcolor": "rgba(0,0,0,0)",
         "hoverlabel": {"font": {"size": 12}},
         "legend": {"orientation": "h", "x": 0, "xanchor": "left", "y": 1.02, "yanchor": "bottom"},
         "modebar": {"bgcolor": "rgba(0,0,0,0)", "color": "#a3aab5", "activecolor": "#5c6470"},
-        "template": None,
+        "xaxis": _AXIS | {"title": {"font": {"size": 13}, "standoff": 8}},
+        "yaxis": _AXIS | {"title": {"font": {"size": 13}, "standoff": 6}},
     }
-    figure.update_layout(settings | layout)
-    axis = {
-        "ticks": "outside",
-        "ticklen": 4,
-        "showline": True,
-        "automargin": True,
-        "title": {"font": {"size": 13}},
-    }
-    figure.update_xaxes(**axis, title_standoff=8)
-    figure.update_yaxes(**axis, title_standoff=6)
-    figure.for_each_xaxis(_no_zero_line)
-    figure.for_each_yaxis(_no_zero_line)
-    return figure
+)
+_MARGIN = {"l": 64, "r": 16, "t": 34, "b": 48}
 
 
-def _no_zero_line(axis) -> None:
-    if axis.zeroline is None:
-        axis.zeroline = False
+def style(figure: go.Figure, height: int, **layout) -> go.Figure:
+    """Applies the common layout; further entries of the layout may be given."""
+    figure.layout.template = _TEMPLATE
+    return figure.update_layout({"height": height, "margin": _MARGIN} | layout)

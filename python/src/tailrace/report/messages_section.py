@@ -63,7 +63,9 @@ def pies(found: list[Share]) -> go.Figure:
     )
     for column, name in enumerate(shown.values(), start=1):
         figure.add_trace(pie(found, name), 1, column)
-    return theme.style(figure, height=330, legend={"orientation": "v", "x": 1.02, "y": 0.5})
+    return theme.style(
+        figure, height=330, legend={"orientation": "v", "x": 1.02, "y": 0.5, "yanchor": "middle"}
+    )
 
 
 def pie(found: list[Share], name: str) -> go.Pie:
