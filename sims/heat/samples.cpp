@@ -64,7 +64,7 @@ void append_values(const Leaf& leaf, std::span<const double> places, std::span<c
 }
 
 /// What precedes the values of a box in a message.
-struct Head {
+struct PartHead {
   static constexpr std::size_t numbers = 7;
   Box box;
   double level = 0;
@@ -74,7 +74,7 @@ struct Head {
       message.push_back(static_cast<double>(at));
     message.push_back(level);
   }
-  static Head of(const double* from) noexcept {
+  static PartHead of(const double* from) noexcept {
     const auto at = [&](int i) { return static_cast<std::int64_t>(from[i]); };
     return {{{at(0), at(1), at(2)}, {at(3), at(4), at(5)}}, from[6]};
   }
@@ -146,7 +146,7 @@ void Samples::gather(const std::vector<const Wanted*>& due, const Solver& solver
       for (const int rank : bricks_.ranks_meeting(here)) {
         auto& message = messages[rank];
         const Box theirs = intersect(here, bricks_.box(rank));
-        Head{theirs, static_cast<double>(leaves[e].level)}.append_to(message);
+        PartHead{theirs, static_cast<double>(leaves[e].level)}.append_to(message);
         if (wants_field) append_values(leaves[e], places, solver.values(e), theirs, grid_, message);
       }
     }
@@ -156,8 +156,8 @@ void Samples::gather(const std::vector<const Wanted*>& due, const Solver& solver
   };
   for (const auto& [rank, message] : mpi::deliver(comm_, mpi::packets_of(std::move(messages))))
     for (std::size_t next = 0; next < message.size();) {
-      const Head head = Head::of(message.data() + next);
-      next += Head::numbers;
+      const PartHead head = PartHead::of(message.data() + next);
+      next += PartHead::numbers;
       for_each_point(head.box, [&](Index3 at) {
         put("level", at, head.level);
         if (wants_field) put("temperature", at, message[next++]);

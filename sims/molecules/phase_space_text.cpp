@@ -24,9 +24,9 @@ constexpr std::array line_formats{LineFormat{"ICRVQD", 15, true, true}, LineForm
 constexpr std::size_t numbers_per_centre = 8, numbers_per_short_centre = 6;
 
 /// Takes numbers off the front of a list; says when there were too few.
-class Numbers {
+class NumberList {
  public:
-  explicit Numbers(std::span<const double> left) : left_(left) {}
+  explicit NumberList(std::span<const double> left) : left_(left) {}
   double take() {
     if (left_.empty()) return missing_ = true, 0;
     const double first = left_.front();
@@ -58,7 +58,7 @@ struct Components {
   bool own_cutoffs = false, tersoff = false;
 };
 
-Component take_component(Numbers& numbers, std::size_t per_centre, Components& all) {
+Component take_component(NumberList& numbers, std::size_t per_centre, Components& all) {
   Component component;
   std::array<double, 5> counts{};
   for (auto& count : counts) count = numbers.take();
@@ -95,7 +95,7 @@ Component take_component(Numbers& numbers, std::size_t per_centre, Components& a
 /// All components, if the numbers are as many as they need.
 std::optional<Components> components_of(std::int64_t count, std::span<const double> list,
                                         std::size_t per_centre) {
-  Numbers numbers(list);
+  NumberList numbers(list);
   Components all;
   for (std::int64_t i = 0; i < count && !numbers.too_few(); ++i)
     all.components.push_back(take_component(numbers, per_centre, all));

@@ -16,7 +16,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-using Numbers = run::VtkhdfFile::Numbers;
+using FileNumbers = run::VtkhdfFile::Numbers;
 
 /// Kinds of cells of PolyData, in the order of the format.
 constexpr std::array kinds{"Vertices", "Lines", "Polygons", "Strips"};
@@ -37,12 +37,12 @@ class Writer {
   void write() {
     file_.put_steps(trajectory_.times, same_);
     file_.put("Steps/PointOffsets", rows_);
-    file_.put("NumberOfPoints", Numbers{molecules_});
+    file_.put("NumberOfPoints", FileNumbers{molecules_});
     for (const auto& series : trajectory_.series) show(series);
     show_constant("id");
     show_constant("species");
     for (const char* kind : kinds) put_cells(kind);
-    const Numbers first_cells(kinds.size() * same_.size(), 0);
+    const FileNumbers first_cells(kinds.size() * same_.size(), 0);
     for (const char* name : {"CellOffsets", "ConnectivityIdOffsets"})
       file_.put(fmt::format("Steps/{}", name), first_cells, {same_.size(), kinds.size()});
     file_.close();
@@ -68,19 +68,19 @@ class Writer {
 
   /// One cell with all points as vertices, and none of the other kinds.
   void put_cells(const std::string& kind) {
-    Numbers points(kind == kinds[0] ? static_cast<std::size_t>(molecules_) : 0);
+    FileNumbers points(kind == kinds[0] ? static_cast<std::size_t>(molecules_) : 0);
     std::iota(points.begin(), points.end(), 0);
     const auto ids = static_cast<std::int64_t>(points.size());
-    file_.put(kind + "/NumberOfCells", Numbers{ids > 0 ? 1 : 0});
-    file_.put(kind + "/NumberOfConnectivityIds", Numbers{ids});
+    file_.put(kind + "/NumberOfCells", FileNumbers{ids > 0 ? 1 : 0});
+    file_.put(kind + "/NumberOfConnectivityIds", FileNumbers{ids});
     file_.put(kind + "/Connectivity", points);
-    file_.put(kind + "/Offsets", ids > 0 ? Numbers{0, ids} : Numbers{0});
+    file_.put(kind + "/Offsets", ids > 0 ? FileNumbers{0, ids} : FileNumbers{0});
   }
 
   run::VtkhdfFile file_;
   const Trajectory& trajectory_;
   std::string source_;
-  Numbers same_,
+  FileNumbers same_,
       rows_;  ///< says where each step begins in what all steps share, and in what has a row for each
   std::int64_t molecules_;
 };

@@ -17,14 +17,11 @@
 #include "h5/file.hpp"
 #include "mpi/verdict.hpp"
 #include "output/core/plan.hpp"
+#include "output_file.hpp"
 
 namespace tailrace::ultrasound {
 
 namespace {
-
-std::vector<h5::Attribute> attributes(const char* data_type) {
-  return {{.name = "data_type", .value = data_type}, {.name = "domain_type", .value = "real"}};
-}
 
 h5::Shape shape_of(Index3 points) {
   return {static_cast<std::uint64_t>(points.z), static_cast<std::uint64_t>(points.y),
@@ -37,7 +34,7 @@ output::FileHead make_head(const CheckpointOrigin& origin, StepIndex step) {
     const auto number = static_cast<std::uint64_t>(value);
     const auto bytes = std::as_bytes(std::span(&number, 1));
     head.datasets.push_back(
-        {{fmt::format("/{}", name), {1, 1, 1}, h5::ElementType::uint64, attributes("long")},
+        {{fmt::format("/{}", name), {1, 1, 1}, h5::ElementType::uint64, dataset_attributes("long")},
          std::vector<std::byte>(bytes.begin(), bytes.end())});
   };
   add("Nx", origin.points.x);
@@ -69,7 +66,7 @@ output::Plan make_checkpoint_plan(const CheckpointOrigin& origin, StepIndex step
          .selection = output::Whole{},
          .reduction = output::Reduction::final,
          .cadence = {.first = step, .every = 1, .last = step},
-         .datasets = {{"/" + array.name, shape_of(origin.points), array.type, attributes("float")}}});
+         .datasets = {{"/" + array.name, shape_of(origin.points), array.type, dataset_attributes("float")}}});
   }
   auto plan = output::make_plan(std::move(streams), state.front().box, origin.points);
   std::move(reductions.begin(), reductions.end(), std::back_inserter(plan.streams));

@@ -13,11 +13,11 @@
 
 namespace tailrace::ultrasound {
 
-namespace {
-
-std::vector<h5::Attribute> attributes(const char* data_type) {
+std::vector<h5::Attribute> dataset_attributes(const char* data_type) {
   return {{.name = "data_type", .value = data_type}, {.name = "domain_type", .value = "real"}};
 }
+
+namespace {
 
 template <class T>
 std::vector<std::byte> bytes_of(const std::vector<T>& values) {
@@ -36,12 +36,12 @@ class HeadBuilder {
     list(name, {1, 1, 1}, {static_cast<std::uint64_t>(value)});
   }
   void real(const std::string& name, double value) {
-    head_.datasets.push_back({{"/" + name, {1, 1, 1}, h5::ElementType::float32, attributes("float")},
+    head_.datasets.push_back({{"/" + name, {1, 1, 1}, h5::ElementType::float32, dataset_attributes("float")},
                               bytes_of(std::vector<float>{static_cast<float>(value)})});
   }
   void list(const std::string& name, const h5::Shape& shape, const std::vector<std::uint64_t>& values) {
     head_.datasets.push_back(
-        {{"/" + name, shape, h5::ElementType::uint64, attributes("long")}, bytes_of(values)});
+        {{"/" + name, shape, h5::ElementType::uint64, dataset_attributes("long")}, bytes_of(values)});
   }
   /// A root attribute; with `reserved`, room for a longer text at the end of the run.
   void text(const std::string& name, const std::string& value, std::size_t reserved = 0) {

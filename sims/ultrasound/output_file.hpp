@@ -2,7 +2,9 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
+#include "h5/file.hpp"
 #include "input.hpp"
 #include "sensor_data.hpp"
 #include "tailrace/comm.hpp"
@@ -15,6 +17,9 @@ namespace tailrace::ultrasound {
 struct PhaseTimes {
   double loading = 0, preparation = 0, simulation = 0, finishing = 0;
 };
+
+/// The attributes of each dataset in k-Wave's files, of which `data_type` is "float" or "long".
+std::vector<h5::Attribute> dataset_attributes(const char* data_type);
 
 /// Scalars repeated from the input, copied mask, root attributes; those known at the end are given room.
 template <class Real>

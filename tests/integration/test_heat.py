@@ -15,6 +15,7 @@ import pytest
 import jobs
 from command import TAILRACE
 from heat_runs import CASE, MESH, NEEDS_HEAT, assert_same, run, samples_of, start
+from matrix import each_value
 from tailrace.data.run import Run as Output
 from tailrace.report.simulations import heat as heat_page
 
@@ -303,10 +304,7 @@ def test_bad_outputs_of_the_mesh_are_refused(tmp_path):
         assert words in str(ended), ended
 
 
-@pytest.mark.parametrize(
-    ("cells", "order"),
-    [("lagrange", 4), ("linear", 4), ("lagrange", 3), ("linear", 3), ("lagrange", 2), ("lagrange", 8)],
-)
+@each_value("cells, order", ["lagrange", "linear"], [3, 4, 2, 8])
 def test_the_mesh_in_vtk(tmp_path, cells, order):
     """VTK's own reader finds the elements, their points and the field at each step."""
     vtk = pytest.importorskip("vtk", reason="vtk (extra `comparison`) is not installed")

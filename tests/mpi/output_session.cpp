@@ -204,7 +204,8 @@ void check_session(mpi::CommView comm, const SharedDir& directory, const Fixture
 
 }  // namespace
 
-MPI_CASE("all kinds of streams, splits and strategies give the same file", ranks{1, 2, 3, 4, 7}) {
+// On these numbers each way of writing meets each split.
+MPI_CASE("all kinds of streams, splits and strategies give the same file", ranks{2, 3, 7}) {
   const Index3 domain{11, 7, 5};
   const SharedDir directory(comm);
   auto turn = static_cast<std::size_t>(comm.size());

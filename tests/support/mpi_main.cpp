@@ -47,7 +47,7 @@ struct Session {
   std::string running;        ///< case and rank count, for the message of the time limit
   int cases = 0;              ///< run so far
   std::string results;        ///< directory with a file for each case, if not empty
-  bool three_counts = false;  ///< see `counts_to_run`
+  bool two_counts = false;    ///< see `counts_to_run`
   std::string failures_text;  ///< says what failing ranks said about the case, on rank 0
 };
 std::unique_ptr<Session> session;
@@ -112,13 +112,15 @@ void write_result(const char* name, const std::string& text) {
   std::ofstream(fmt::format("{}/{}", session->results, number_of(name))) << text;
 }
 
-/// Those of the rank counts of a case that are run: all that the launch has room for. With --three-counts, of
-/// four and more the largest and two others, which are other ones for the next case.
-std::vector<int> counts_to_run(std::vector<int> counts, std::size_t number) {
+/// Those of the rank counts of a case that are run: all that the launch has room for. With --two-counts, of a
+/// case for four or more, one of the two largest and one of the others, which are other ones for the next
+/// case: six cases have all pairs.
+std::vector<int> counts_to_run(const std::vector<int>& wanted, std::size_t number) {
+  std::vector<int> counts = wanted;
   std::erase_if(counts, [](int count) { return count > session->world.size(); });
-  if (!session->three_counts || counts.size() <= 3) return counts;
-  const std::size_t first = number % 2, second = std::min(first + 2, counts.size() - 2);
-  return {counts[first], counts[second], counts.back()};
+  if (!session->two_counts || wanted.size() <= 3 || counts.size() <= 2) return counts;
+  const std::size_t others = counts.size() - 2;
+  return {counts[number % others], counts[others + number / others % 2]};
 }
 
 /// Prints what the failing ranks have to say, from rank 0.
@@ -207,12 +209,12 @@ void run_case(const char* name, const std::vector<int>& counts, MpiBody body) {
   session->output.str("");
 }
 
-/// Reads what doctest does not know: --time-limit=SECONDS, --results=DIRECTORY, --three-counts, and a part of
+/// Reads what doctest does not know: --time-limit=SECONDS, --results=DIRECTORY, --two-counts, and a part of
 /// a name as a filter.
 void read_options(int argc, char** argv, doctest::Context& context) {
   for (const std::string_view word : std::vector<std::string_view>(argv + 1, argv + argc)) {
     constexpr std::string_view limit = "--time-limit=", results = "--results=";
-    if (word == "--three-counts") session->three_counts = true;
+    if (word == "--two-counts") session->two_counts = true;
     if (word.starts_with(results)) session->results = word.substr(results.size());
     if (word.starts_with(limit))
       session->limit_s = static_cast<unsigned>(std::stoul(std::string(word.substr(limit.size()))));
