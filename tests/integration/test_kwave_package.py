@@ -348,8 +348,9 @@ HOWTO = Path(__file__).resolve().parents[2] / "docs/howto/k-wave.md"
 
 
 def test_howto(tmp_path):
-    """What the document shows, in its order: lines of Python in one session, and commands between them. With a
-    quarter of the steps: those of the solver in NumPy take most of the time.
+    """What the document shows, in its order: lines of Python in one session, and commands between them.
+
+    With half of the steps: those of the solver in NumPy take most of the time.
     """
     root = HOWTO.parents[2]
     for name in ("tailrace", "build"):
@@ -358,7 +359,7 @@ def test_howto(tmp_path):
     assert {kind for kind, _ in blocks} == {"python", "sh"}
     steps = "import subprocess\n"
     for kind, whole in blocks:
-        text = whole.replace("setTime(100,", "setTime(25,").replace("(100, 34)", "(25, 34)")
+        text = whole.replace("setTime(100,", "setTime(50,").replace("(100, 34)", "(50, 34)")
         steps += text if kind == "python" else f"subprocess.run(['sh', '-ec', {text!r}], check=True)\n"
     done = subprocess.run(
         [sys.executable, "-"],
