@@ -201,7 +201,8 @@ ErrorInfo error_of(const Action& action) {
 
 }  // namespace
 
-MPI_CASE("all patterns are gathered and scattered by every transport, in every order", ranks{1, 2, 3, 4, 7}) {
+MPI_CASE("all patterns are gathered and scattered by every transport, in every order",
+         shared_by{1, 2, 3, 4, 7}) {
   // Every transport meets every pattern on odd or on even numbers of ranks; distributions and orders take
   // turns.
   auto turn = static_cast<std::size_t>(comm.size());

@@ -129,7 +129,7 @@ MPI_CASE("stealable fragments of the C++ interface move, others stay, with the s
 }
 
 MPI_CASE("meaning: each sentence on two numbers of ranks as on one thread, errors included",
-         ranks{1, 2, 3, 4, 7}) {
+         shared_by{1, 2, 3, 4, 7}) {
   const auto all = ways();
   auto turn = static_cast<std::size_t>(comm.size());
   for (std::size_t i = 0; i < meanings.size(); ++i) {
@@ -150,7 +150,7 @@ MPI_CASE("full: each sentence on ranks with each number of workers, balanced or 
 }
 
 MPI_CASE("described: each sentence on two numbers of ranks as on one thread, errors included",
-         ranks{1, 2, 3, 4, 7}) {
+         shared_by{1, 2, 3, 4, 7}) {
   const auto all = ways();
   const auto rows = described::all();
   auto turn = static_cast<std::size_t>(comm.size());

@@ -92,7 +92,7 @@ MPI_CASE("class S verifies, with the same bits on any number of ranks", ranks{1,
 }
 
 MPI_CASE("class S has the same bits with every transport, each on one or two numbers of ranks",
-         ranks{2, 3, 4, 7}) {
+         shared_by{2, 3, 7}) {
   check_transports(comm, Owners::touching, static_cast<std::size_t>(comm.size()) % 3, 3);
 }
 MPI_CASE("full: class S has the same bits with every transport, touching", ranks{1, 2, 3, 4, 7}) {

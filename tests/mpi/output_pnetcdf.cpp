@@ -108,7 +108,7 @@ void check_equal(const std::string& netcdf_path, const std::string& hdf5_path,
 
 // On these numbers each domain meets each split.
 MPI_CASE("pnetcdf: variables hold what the datasets of hdf5 do, with attributes and commit mark",
-         ranks{2, 3, 7}) {
+         shared_by{2, 3, 7}) {
   const SharedDir directory(comm);
   auto turn = static_cast<std::size_t>(comm.size());
   for (const Index3 domain : {Index3{11, 7, 5}, Index3{3, 1, 2}}) {

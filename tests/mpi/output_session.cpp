@@ -205,7 +205,7 @@ void check_session(mpi::CommView comm, const SharedDir& directory, const Fixture
 }  // namespace
 
 // On these numbers each way of writing meets each split.
-MPI_CASE("all kinds of streams, splits and strategies give the same file", ranks{2, 3, 7}) {
+MPI_CASE("all kinds of streams, splits and strategies give the same file", shared_by{2, 3, 7}) {
   const Index3 domain{11, 7, 5};
   const SharedDir directory(comm);
   auto turn = static_cast<std::size_t>(comm.size());
@@ -216,7 +216,7 @@ MPI_CASE("all kinds of streams, splits and strategies give the same file", ranks
   }
 }
 
-MPI_CASE("256 boxes, and a domain smaller than the number of ranks", ranks{1, 2, 3, 4, 7}) {
+MPI_CASE("256 boxes, and a domain smaller than the number of ranks", shared_by{1, 2, 3, 4, 7}) {
   const SharedDir directory(comm);
   const Index3 domains[] = {{17, 13, 19}, {3, 1, 2}, {1, 1, 1}};
   auto turn = static_cast<std::size_t>(comm.size());  // so each way meets each domain
@@ -233,7 +233,7 @@ MPI_CASE("256 boxes, and a domain smaller than the number of ranks", ranks{1, 2,
 }
 
 MPI_CASE("a run that stops early has its samples, reductions over them and the last state",
-         ranks{1, 2, 3, 7}) {
+         shared_by{2, 3, 7}) {
   const Index3 domain{11, 7, 5};
   const SharedDir directory(comm);
   auto turn = static_cast<std::size_t>(comm.size());  // so each way meets each end

@@ -205,7 +205,8 @@ std::function<void(Model<Real>&)> at_rest(mpi::CommView comm, const Kind& kind) 
 
 }  // namespace
 
-MPI_CASE("a device computes ultrasound as the processor does, in every kind of medium", ranks{1, 2, 3, 7}) {
+MPI_CASE("a device computes ultrasound as the processor does, in every kind of medium",
+         shared_by{1, 2, 3, 7}) {
   int turn =
       comm.size();  // half of them on odd numbers of ranks, the others on even ones, and on 7 ranks few
   for (const Index3& points : {cube, odd, plane})

@@ -15,6 +15,12 @@ namespace tailrace::test {
 struct ranks {
   ranks(std::initializer_list<int> list) : counts(list) {}
   std::vector<int> counts;
+  bool shared = false;  ///< each has a part of the case's work, so none may be left out
+};
+
+/// The rank counts of a case that shares its work out among them.
+struct shared_by : ranks {
+  shared_by(std::initializer_list<int> list) : ranks(list) { shared = true; }
 };
 
 using MpiBody = void (*)(mpi::CommView comm);
@@ -22,7 +28,7 @@ using MpiBody = void (*)(mpi::CommView comm);
 /// Runs a case on each of its rank counts that fits: the first ranks of the launch get a communicator of
 /// their own, the others sleep. A failed assertion or an exception on one rank fails the case on all. Called
 /// by `MPI_CASE`.
-void run_case(const char* name, const std::vector<int>& counts, MpiBody body);
+void run_case(const char* name, const ranks& wanted, MpiBody body);
 
 /// Registers a case for `--list`.
 struct Registered {
@@ -38,6 +44,6 @@ struct Registered {
   static const ::tailrace::test::Registered DOCTEST_CAT(body, _registered)(name,                           \
                                                                            ::tailrace::test::__VA_ARGS__); \
   TEST_CASE(name) {                                                                                        \
-    ::tailrace::test::run_case(name, ::tailrace::test::__VA_ARGS__.counts, &body);                         \
+    ::tailrace::test::run_case(name, ::tailrace::test::__VA_ARGS__, &body);                                \
   }                                                                                                        \
   static void body([[maybe_unused]] ::tailrace::mpi::CommView comm)

@@ -115,10 +115,10 @@ void write_result(const char* name, const std::string& text) {
 /// Those of the rank counts of a case that are run: all that the launch has room for. With --two-counts, of a
 /// case for four or more, one of the two largest and one of the others, which are other ones for the next
 /// case: six cases have all pairs.
-std::vector<int> counts_to_run(const std::vector<int>& wanted, std::size_t number) {
-  std::vector<int> counts = wanted;
+std::vector<int> counts_to_run(const ranks& wanted, std::size_t number) {
+  std::vector<int> counts = wanted.counts;
   std::erase_if(counts, [](int count) { return count > session->world.size(); });
-  if (!session->two_counts || wanted.size() <= 3 || counts.size() <= 2) return counts;
+  if (!session->two_counts || wanted.shared || wanted.counts.size() <= 3 || counts.size() <= 2) return counts;
   const std::size_t others = counts.size() - 2;
   return {counts[number % others], counts[others + number / others % 2]};
 }
@@ -183,19 +183,19 @@ Registered::Registered(const char* name, const ranks& wanted) {
   entries().push_back({name, wanted.counts});
 }
 
-void run_case(const char* name, const std::vector<int>& counts, MpiBody body) {
+void run_case(const char* name, const ranks& wanted, MpiBody body) {
   const double start_s = monotonic_s();
   ++session->cases;
   write_result(name, "the launch ended while this case ran\n");
   session->failures_text.clear();
-  const auto done = counts_to_run(counts, number_of(name));
+  const auto done = counts_to_run(wanted, number_of(name));
   bool passed = true;
   for (const int count : done) passed = run_at(name, count, body) && passed;
   if (done.empty()) {
     passed = false;
     session->failures_text =
         fmt::format("{} needs {} ranks, started with {}: give it a count that fits\n", name,
-                    *std::min_element(counts.begin(), counts.end()), session->world.size());
+                    *std::min_element(wanted.counts.begin(), wanted.counts.end()), session->world.size());
     if (session->world.is_root()) fmt::print("{}", session->failures_text);
   }
   const auto line = fmt::format("{:6} {} [ranks {}] {:.2f} s\n", passed ? "ok" : "FAILED", name,
