@@ -22,5 +22,6 @@ endif()
 execute_process(COMMAND ${CMAKE_COMMAND} -G Ninja -S ${SOURCE}/python/native -B ${BUILD} -DCMAKE_BUILD_TYPE=Release
   -DCMAKE_CXX_COMPILER=${COMPILER} "-DCMAKE_CXX_COMPILER_LAUNCHER=${LAUNCHER}" -DPython_EXECUTABLE=${PYTHON}
   -DTAILRACE_OUTPUT_DIRECTORY=${OUTPUT} COMMAND_ERROR_IS_FATAL ANY OUTPUT_QUIET)
-execute_process(COMMAND ${CMAKE_COMMAND} --build ${BUILD} COMMAND_ERROR_IS_FATAL ANY)
+# Without its own counts of steps, which would be taken for those of the whole build.
+execute_process(COMMAND ${CMAKE_COMMAND} -E env NINJA_STATUS= ${CMAKE_COMMAND} --build ${BUILD} COMMAND_ERROR_IS_FATAL ANY)
 file(TOUCH ${STAMP})

@@ -203,8 +203,7 @@ ErrorInfo error_of(const Action& action) {
 
 MPI_CASE("all patterns are gathered and scattered by every transport, in every order",
          shared_by{1, 2, 3, 4, 7}) {
-  // Every transport meets every pattern on odd or on even numbers of ranks; distributions and orders take
-  // turns.
+  // Each pair of transport and pattern is for odd or for even numbers; distributions and orders take turns.
   auto turn = static_cast<std::size_t>(comm.size());
   for (const Transport& transport : usable_transports())
     for (const Pattern& pattern : patterns()) {
