@@ -21,7 +21,7 @@ from tailrace.programs import checkout_root, launch_info
 
 BUILD = {
     "openmpi": "./tailrace --build programs",
-    # The preset is for tests, without optimisation and benchmarks.
+    # The preset is for tests, without benchmarks.
     "mpich": "cmake --preset mpich -DTAILRACE_BENCHMARKS=ON && "
     "cmake --build build-mpich --target tailrace-bench-network",
 }

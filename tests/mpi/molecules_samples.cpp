@@ -71,7 +71,7 @@ run::CaseOutputs outputs_of(const std::vector<run::OutputTable>& placed, Index3 
 }  // namespace
 
 MPI_CASE("a start is the same on any number of ranks, at rest as a whole and as warm as wanted",
-         ranks{1, 2, 3, 4, 7}) {
+         shared_by{1, 2, 3, 4, 7}) {
   static std::vector<Molecule> on_one_rank;
   const StartLattice lattice{.density = 0.5, .temperature = 1.7, .seed = 11, .fractions = {}, .droplet = {}};
   const auto all = gathered(comm, start(comm, lattice));

@@ -137,7 +137,7 @@ MPI_CASE("poisson: the error falls with the square of the spacing", ranks{1}) {
 MPI_CASE(
     "poisson: the same bits on any ranks, by one or two threads, and however the sweeps are shared out among "
     "programs",
-    ranks{1, 2, 3, 4, 7}) {
+    shared_by{1, 2, 3, 4, 7}) {
   for (const auto method : methods)
     for (const bool plane : {true, false}) {
       const bool periodic = plane;
@@ -166,7 +166,7 @@ MPI_CASE(
 }
 
 MPI_CASE("poisson: a look that ends the sweeps leaves the state of its step, with which they continue",
-         ranks{1, 2, 3, 4, 7}) {
+         shared_by{1, 2, 3, 4, 7}) {
   for (const auto method : methods) {
     CAPTURE(to_string(method));
     auto problem = problem_of(method, {22, 18, 1}, {8, 7, 1}, "smooth");

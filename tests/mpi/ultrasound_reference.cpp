@@ -104,13 +104,13 @@ void check_case(mpi::CommView comm, const Case& item, int first_turn) {
 
 }  // namespace
 
-MPI_CASE("initial pressure, homogeneous, index mask", ranks{1, 2, 3, 4, 7}) {
+MPI_CASE("initial pressure, homogeneous, index mask", shared_by{1, 2, 3, 4, 7}) {
   check_case(comm, cases[0], 0);
 }
-MPI_CASE("heterogeneous, non-linear, absorbing, cuboid mask", ranks{1, 2, 3, 4, 7}) {
+MPI_CASE("heterogeneous, non-linear, absorbing, cuboid mask", shared_by{1, 2, 3, 4, 7}) {
   check_case(comm, cases[1], 1);
 }
-MPI_CASE("Dirichlet source, input format 1.1", ranks{1, 2, 3, 4, 7}) {
+MPI_CASE("Dirichlet source, input format 1.1", shared_by{1, 2, 3, 4, 7}) {
   check_case(comm, cases[2], 2);
 }
 MPI_CASE("full: the reference cases on a device", ranks{1, 2, 3, 7}) {
