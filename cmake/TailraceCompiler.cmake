@@ -30,7 +30,7 @@ if(TAILRACE_WARNINGS_AS_ERRORS)
 endif()
 if(TAILRACE_UNITY)
   # Sources look like headers to the compiler then, and the names of one are hidden by the locals of another.
-  tailrace_add_flags(-Wno-subobject-linkage -Wno-shadow -Wshadow=local)
+  tailrace_add_flags($<$<COMPILE_LANGUAGE:CXX>:-Wno-subobject-linkage> -Wno-shadow -Wshadow=local)
 endif()
 if(TAILRACE_NATIVE)
   tailrace_add_flags(-march=native)

@@ -19,7 +19,7 @@
 #include "mpi/native.hpp"
 #include "mpi/openshmem.hpp"
 #include "mpi/packets.hpp"
-#include "mpi/pmix_plugin.hpp"
+#include "mpi/pmix_plugin.h"
 #include "tailrace/error.hpp"
 
 namespace tailrace::mpi {
@@ -102,7 +102,7 @@ Environment::Environment(int& argc, char**& argv) {
   openshmem::prepare();
   int granted = MPI_THREAD_SINGLE;
   check(MPI_Init_thread(&argc, &argv, MPI_THREAD_FUNNELED, &granted), "MPI_Init_thread");
-  keep_pmix_plugin();
+  tailrace_keep_pmix_plugin();
   MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
   world_ = CommView(MPI_COMM_WORLD);
   if (granted < MPI_THREAD_FUNNELED)

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "counts.h"
+#include "mpi/pmix_plugin.h"
 #include "observe.h"
 
 #ifdef OPEN_MPI
@@ -54,6 +55,7 @@ static void choose_path(void) {
 void life_begin(void) {
   int level = MPI_THREAD_SINGLE;
   if (observe_on || directory() == NULL || !is_our_mpi()) return;
+  tailrace_keep_pmix_plugin();
   PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
   PMPI_Comm_size(MPI_COMM_WORLD, &size);
   PMPI_Query_thread(&level);
