@@ -22,7 +22,8 @@ def compile_command(build: Path) -> list[str]:
     compiler, flags = "c++", dict[str, None]()
     sources = (ROOT / "src", build.resolve() / "src")  # the second of those that are compiled together
     for entry in json.loads((build / "compile_commands.json").read_text()):
-        if not any(Path(entry["file"]).is_relative_to(directory) for directory in sources):
+        file = Path(entry["file"])
+        if file.suffix == ".c" or not any(file.is_relative_to(directory) for directory in sources):
             continue
         words = shlex.split(entry["command"])
         launchers = [i for i, word in enumerate(words) if Path(word).name.startswith("ccache")]

@@ -49,7 +49,7 @@ def flags_of_the_programs() -> str:
     return "-march=native" if native and native[1] == "ON" else ""
 
 
-def compiled(folder: Path, cache: str, name: str, flags: str = "-O0") -> Path:
+def compiled(folder: Path, cache: str, name: str, flags: str = "") -> Path:
     target = folder / f"{name}.so"
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("XDG_CACHE_HOME", cache)

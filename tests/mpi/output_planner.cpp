@@ -173,7 +173,11 @@ MPI_CASE("a new prediction is a decision of its own, beside the one that went wr
   REQUIRE(decisions.size() >= 3);
   CHECK(decisions[1].step < steps / 2);
   CHECK(decisions[1].predicted_output_s < slow_s);
-  CHECK(decisions.back().predicted_output_s > slow_s / 2);
+  // Behind it, the last output may be written another way without one: nothing is left to hide it.
+  const auto last = std::find_if(decisions.rbegin(), decisions.rend(),
+                                 [](const auto& taken) { return taken.predicted_output_s > 0; });
+  REQUIRE(last != decisions.rend());
+  CHECK(last->predicted_output_s > slow_s / 2);
   for (std::size_t i = 1; i < decisions.size(); ++i) CHECK(decisions[i].step > decisions[i - 1].step);
 }
 

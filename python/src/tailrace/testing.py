@@ -93,8 +93,8 @@ def no_device(why_none: str, *, as_json: bool) -> int:
 
 
 def ctest_command(root: Path, name: str | None, full: bool, gpu: bool) -> list[str]:
-    """One more at a time than cores: a launch of many ranks counts as two, and waits much of its time."""
-    jobs = str(usable_cores() + 1)
+    """Two more at a time than cores: a launch of many ranks counts as two, and waits much of its time."""
+    jobs = str(usable_cores() + 2)
     command = ["ctest", "--test-dir", str(root / "build"), "--output-on-failure", "-j", jobs]
     if not full:
         command += ["-LE", "full"]
@@ -151,8 +151,10 @@ def run_suite(command: list[str], results: Path, option: str, durations: bool) -
 
 
 def workers() -> dict[str, str]:
-    """Three more than cores: those who start jobs sleep for most of a short one."""
-    return {"PYTEST_XDIST_AUTO_NUM_WORKERS": str(usable_cores() + 3)}
+    """Six more than cores: those who start jobs sleep for most of a short one, and so do jobs on a slow
+    device.
+    """
+    return {"PYTEST_XDIST_AUTO_NUM_WORKERS": str(usable_cores() + 6)}
 
 
 @contextmanager
