@@ -357,7 +357,8 @@ def test_howto(tmp_path):
         (tmp_path / name).symlink_to(root / name)
     blocks = re.findall(r"^```(python|sh)\n(.*?)^```", HOWTO.read_text(), re.MULTILINE | re.DOTALL)
     assert {kind for kind, _ in blocks} == {"python", "sh"}
-    steps = "import subprocess\n"
+    # The older calls leave their files in the temporary directory.
+    steps = f"import subprocess, tempfile\ntempfile.tempdir = {str(tmp_path)!r}\n"
     for kind, whole in blocks:
         text = whole.replace("setTime(100,", "setTime(50,").replace("(100, 34)", "(50, 34)")
         steps += text if kind == "python" else f"subprocess.run(['sh', '-ec', {text!r}], check=True)\n"
