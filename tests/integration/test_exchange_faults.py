@@ -22,7 +22,7 @@ CASE = MESH.replace("every = 10", "every = 1") + "[time]\nsteps = 400\n"
 def start_run(directory, *words) -> tuple[jobs.Job, object]:
     case, out = directory / "case.toml", directory / "out"
     case.write_text(CASE)
-    return jobs.Job(["run", case, "--out", out, *words], command=TAILRACE), out
+    return jobs.Job(["run", case, "--out", out, "--no-report", *words], command=TAILRACE), out
 
 
 def check_end(ended: jobs.Ended) -> None:
@@ -70,8 +70,10 @@ def usual(tmp_path_factory):
 
 def run_with_shared_memory(is_full, transport, usual, directory) -> dict:
     """What run.json says of the exchanges of a run whose results are the usual ones."""
-    words = ["run", usual.with_suffix(".toml"), "-n", 2, "--out", directory / "run", "--exchange", transport]
-    ended = jobs.Job(words, command=TAILRACE, prefix=with_shared_memory(is_full)).wait()
+    words = ["-n", 2, "--out", directory / "run", "--exchange", transport, "--no-report"]
+    ended = jobs.Job(
+        ["run", usual.with_suffix(".toml"), *words], command=TAILRACE, prefix=with_shared_memory(is_full)
+    ).wait()
     assert ended.status == 0, ended
     assert_same(usual, directory / "run")
     return json.loads((directory / "run" / "run.json").read_text())["exchange"]

@@ -227,7 +227,7 @@ sub main() { for i = 0..9 lines(i * 100) @ { locator_cyclic: i; }; }
 
 @pytest.mark.parametrize("threads", ["1", "2"])
 def test_lines_of_all_ranks_come_whole_through_a_pipe(threads, tmp_path):
-    answer = command.process("run", write(tmp_path, LINES), "-n", RANKS[-1], "-t", threads)
+    answer = command.process("run", write(tmp_path, LINES), "-n", RANKS[-1], "-t", threads, *SILENT)
     assert answer.status == 0, answer
     expected = [f"{i}\tab\u00e9 {'x' * (i % 97)}|" for i in range(1000)]
     assert sorted(answer.out.split("\n")) == sorted([*expected, ""])
@@ -262,8 +262,8 @@ ENDS = {"well": ("a = 0", 0), "with an error": ('throw std::runtime_error("at th
 @pytest.mark.parametrize("how", ENDS)
 def test_every_line_of_many_arrives_whole(how, cache, tmp_path):
     last, status = ENDS[how]
-    lines = 100_000
-    words = ["-n", 4, "-t", 2, "--oversubscribe", "--", lines]
+    lines = 30_000
+    words = ["-n", 4, "-t", 2, "--oversubscribe", *SILENT, "--", lines]
     ended = jobs.tailrace("run", write(tmp_path, MANY.replace("LAST", last)), *words)
     assert ended.status == status, ended.err
     ways = ("printf", "stream")
@@ -282,8 +282,8 @@ def killed(job: jobs.Job) -> jobs.Ended:
 
 def test_what_a_killed_program_printed_before_is_whole(cache, tmp_path):
     source = MANY.replace("LAST", "a = 0").replace("lines; ++i)", "lines; ++i, fflush(stdout))")
-    words = ["run", write(tmp_path, source), "-n", 4, "-t", 2, "--oversubscribe", "--", 2_000_000_000]
-    job = jobs.Job(words, command=command.TAILRACE)
+    words = ["-n", 4, "-t", 2, "--oversubscribe", *SILENT, "--", 2_000_000_000]
+    job = jobs.Job(["run", write(tmp_path, source), *words], command=command.TAILRACE)
     job.wait_for(lambda: job.texts()[0].count("\n") > 20_000, "output")
     ended = killed(job)
     assert ended.status == 3, ended.err
@@ -305,7 +305,7 @@ sub main() { for i = 0..1 endless() @ { locator_cyclic: i; }; }
 
 
 def test_a_signal_ends_all_ranks(tmp_path):
-    job = jobs.Job(["run", write(tmp_path, ENDLESS), "-n", 2], command=command.TAILRACE)
+    job = jobs.Job(["run", write(tmp_path, ENDLESS), "-n", 2, *SILENT], command=command.TAILRACE)
     job.wait_for(lambda: "at work" in job.texts()[0], "output")
     ended = killed(job)
     assert ended.status == 3, ended
@@ -331,7 +331,7 @@ sub main() crash();
 
 
 def test_a_rank_that_crashes(tmp_path):
-    ended = jobs.tailrace("run", write(tmp_path, CRASH))
+    ended = jobs.tailrace("run", write(tmp_path, CRASH), *SILENT)
     assert (ended.status, ended.out) == (3, "before\n"), ended
     assert "SIGABRT" in ended.err
 
@@ -354,7 +354,7 @@ sub main(int n, real r, string s) show(n, r, s);
     ],
 )
 def test_arguments_of_main(words, said, cache, tmp_path):
-    ended = jobs.tailrace("run", write(tmp_path, WORDS), "--", *words)
+    ended = jobs.tailrace("run", write(tmp_path, WORDS), *SILENT, "--", *words)
     assert said in ended.out + ended.err, ended
     assert (ended.status, bool(ended.out)) == ((0, True) if said.startswith("-1") else (2, False)), ended
 
@@ -383,7 +383,7 @@ def test_a_case_file_with_options_that_are_kept_in_what_is_compiled(cache, tmp_p
         '[case]\nsimulation = "fragments"\n[program]\nfile = "p.fa"\narguments = [3, 0.5, "of a case"]\n'
         '[fragments]\nbalance = "steal"\ndepth = 20\n'
     )
-    ended = jobs.tailrace("run", "c.toml", "-n", RANKS[-1])
+    ended = jobs.tailrace("run", "c.toml", "-n", RANKS[-1], *SILENT)
     assert (ended.status, ended.out) == (0, "3 0.5 of a case\n"), ended
     assert json.loads(Path("runs/c/run.json").read_text())["status"] == "finished"
     deep = "sub down(int n) if n > 0 down(n - 1);\nsub main(int n) down(n);\n"
@@ -391,9 +391,9 @@ def test_a_case_file_with_options_that_are_kept_in_what_is_compiled(cache, tmp_p
     assert (
         command.tailrace("compile", "q.fa", "--depth", "20", "-o", "q.json", "--warnings", "off").status == 0
     )
-    refused = jobs.tailrace("run", "q.json", 30)
+    refused = jobs.tailrace("run", "q.json", *SILENT, 30)
     assert refused.status == 3 and "calls are nested more than 20 deep" in refused.err, refused
-    assert jobs.tailrace("run", "q.json", "--depth", 100, 30).status == 0
+    assert jobs.tailrace("run", "q.json", "--depth", 100, *SILENT, 30).status == 0
 
 
 def test_a_word_that_does_not_fit(tmp_path):
@@ -412,5 +412,5 @@ def test_with_json_the_account_alone_is_on_standard_output():
 def test_the_stencil_compiled_before_follows_the_exact_solution(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     assert command.tailrace("compile", EXAMPLES / "stencil1d.fa").status == 0
-    ended = jobs.tailrace("run", "stencil1d.so", "-n", RANKS[-1], 4, 100, 50)
+    ended = jobs.tailrace("run", "stencil1d.so", "-n", RANKS[-1], *SILENT, 4, 100, 50)
     assert (ended.status, ended.out) == (0, "400 cells, 50 steps: off by rounding\n"), ended
