@@ -44,7 +44,7 @@ def test_the_plugin_whose_code_a_late_event_calls_stays_loaded(linker):
     check_plugin_stays(linker)
 
 
-def test_so_it_does_in_a_profiled_program_of_others(linker, tmp_path):
+def test_the_plugin_stays_loaded_in_a_profiled_program_of_others(linker, tmp_path):
     source, program = tmp_path / "program.c", tmp_path / "program"
     source.write_text(PROGRAM)
     compiler = compiler_of("mpicc") or cannot("there is no mpicc")
