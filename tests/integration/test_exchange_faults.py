@@ -33,7 +33,7 @@ def check_end(ended: jobs.Ended) -> None:
 
 @pytest.mark.parametrize("ranks", RANKS)
 def test_a_run_ends_when_the_fault_kills_a_rank(ranks, tmp_path):
-    # Under `auto` another rank may write the samples of rank 1 at step 20, which then dies at a later one.
+    # Under `auto` another rank may write what rank 1 has of step 20, and rank 1 dies later, or never.
     job, out = start_run(tmp_path, "-n", ranks, "--write", "blocking", "--fault", "kill:rank=1,step=20")
     job.wait_for(lambda: len(job.rank_processes()) == ranks, "process of each rank")
     while job.process.poll() is None and len(job.rank_processes()) == ranks:

@@ -262,7 +262,7 @@ ENDS = {"well": ("a = 0", 0), "with an error": ('throw std::runtime_error("at th
 @pytest.mark.parametrize("how", ENDS)
 def test_every_line_of_many_arrives_whole(how, cache, tmp_path):
     last, status = ENDS[how]
-    lines = 30_000
+    lines = 100_000
     words = ["-n", 4, "-t", 2, "--oversubscribe", *SILENT, "--", lines]
     ended = jobs.tailrace("run", write(tmp_path, MANY.replace("LAST", last)), *words)
     assert ended.status == status, ended.err
