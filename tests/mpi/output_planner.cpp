@@ -59,11 +59,12 @@ struct Compute {
 /// A run over the pattern, in slabs, with all ranks close to each other as a simulation's exchanges keep
 /// them.
 Outcome run(mpi::CommView comm, const std::string& path, const Choices& choices,
-            std::vector<Stream> wanted = streams(), Compute compute = {}, Split split = pattern::slabs) {
-  const Box own = split(domain, comm.size())[static_cast<std::size_t>(comm.rank())];
+            std::vector<Stream> wanted = streams(), Compute compute = {}, Split split = pattern::slabs,
+            Index3 grid = domain) {
+  const Box own = split(grid, comm.size())[static_cast<std::size_t>(comm.rank())];
   pattern::Field<float> field(own);
   trace::Log log("main");
-  Session session(comm, path, make_plan(std::move(wanted), own, domain), head(), choices.write, log,
+  Session session(comm, path, make_plan(std::move(wanted), own, grid), head(), choices.write, log,
                   {.planner = choices.planner});
   const FieldLookup lookup = [&](const std::string&) { return field.view(); };
   Outcome outcome;
@@ -273,12 +274,18 @@ MPI_CASE("a sink that moves data between ranks stays with one strategy, and auto
 MPI_CASE("the time of a paced device is part of what is measured", ranks{1, 2}) {
   const SharedDir directory(comm);
   auto options = automatic({});
-  options.write.pace = Pace{.latency_s = 0.004};
-  const auto wanted = std::vector{stream("p", Whole{}, Reduction::none, domain, each_step)};
-  const auto outcome = run(comm, directory.file("out.h5"), options, wanted, {0.005});
+  options.write.pace = Pace{.latency_s = 0.010};
+  // So large that each output is a write of its own: small ones are gathered while the device is busy, and
+  // share its latency.
+  constexpr Index3 grid{64, 32, 32};
+  const auto wanted = std::vector{stream("p", Whole{}, Reduction::none, grid, each_step)};
+  const auto outcome = run(comm, directory.file("out.h5"), options, wanted, {0.005}, pattern::slabs, grid);
   if (!comm.is_root()) return;
   REQUIRE(outcome.report.measured);
-  CHECK(outcome.report.measured->write.write_s >= 0.0035);
+  const auto& measured = *outcome.report.measured;
+  // A write that comes within 1 ms after the device was free begins when it was free. What computing beside
+  // it costs the writer is not in `write_s`.
+  CHECK(measured.write.write_s * (1 + measured.write_interference.value) >= 0.0089);
 }
 
 MPI_CASE("nothing is decided before an output of the larger kind was seen", ranks{1, 2, 3}) {
