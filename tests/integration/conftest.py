@@ -21,10 +21,21 @@ from shared import Shared, common_directory
 # What a test outside of `full` may start itself. Runs that several tests look at are made by `once`.
 MAX_LAUNCHES = 12
 
+# Open MPI's launcher waits for so many seconds between two signals by which it ends what a killed rank has
+# left: twice in each such run.
+LAUNCHER_WAITS = "OMPI_MCA_odls_base_sigkill_timeout"
+
 
 def pytest_configure() -> None:
     # What earlier runs on this machine have shown is nothing that a test may rest on.
     os.environ["TAILRACE_TUNING"] = "off"
+    os.environ.setdefault(LAUNCHER_WAITS, "0")
+
+
+@pytest.fixture
+def launcher_waits(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The launcher waits between its signals as it does for users: ranks may do something in between."""
+    monkeypatch.delenv(LAUNCHER_WAITS)
 
 
 def pytest_terminal_summary(terminalreporter) -> None:

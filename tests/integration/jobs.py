@@ -86,6 +86,17 @@ def environment(mark: str) -> dict[str, str]:
     return os.environ | root_permission() | settings
 
 
+def has_ended(pid: int) -> bool:
+    """Whether a process is over and has been left to the system's first process, which may take seconds to
+    notice it.
+    """
+    try:
+        state, parent = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[:2]
+        return state == "Z" and parent == "1"
+    except OSError:
+        return True
+
+
 def describe_process(pid: int) -> str:
     """Its name, its state, and what it waits for in the system."""
     try:
@@ -198,9 +209,12 @@ class Job:
         disk.
         """
         end = time.monotonic() + limit_s
-        while (left := self.processes()) and time.monotonic() < end:
+        while (left := self.unended()) and time.monotonic() < end:
             time.sleep(0.05)
         return left
+
+    def unended(self) -> list[int]:
+        return [pid for pid in self.processes() if not has_ended(pid)]
 
     def kill_all(self) -> None:
         kill_tree(self.process.pid)

@@ -76,7 +76,7 @@ def test_timesteps_are_those_of_each_segment(small, clean, tmp_path):
 def test_interval_ends_a_segment(small, clean, tmp_path):
     """Counted from the start of the segment; the first of both triggers wins."""
     segments = Segments(small, tmp_path, "--checkpoint_interval", "1", steps=None)
-    ended = segments.start(2, "--pace", "latency=100ms", "--write", "blocking").wait()
+    ended = segments.start(2, "--pace", "latency=50ms", "--write", "blocking").wait()
     assert ended.status == 0, ended
     assert 0 < segments.steps_saved() < STEPS
     segments.words = [word if word != "1" else "1000" for word in segments.words]
@@ -91,7 +91,7 @@ def test_interval_ends_a_segment(small, clean, tmp_path):
 def test_a_signal_saves_the_state_too(ranks, small, clean, tmp_path):
     """The exit status is that of a stop without checkpoints."""
     segments = Segments(small, tmp_path, steps=1000)
-    job = segments.start(ranks, "--pace", "latency=100ms")
+    job = segments.start(ranks, "--pace", "latency=20ms")
     job.wait_for(lambda: jobs.recorded_steps(segments.output) >= 5, "recorded step")
     job.send(signal.SIGTERM, rank=ranks - 1)
     ended = job.wait()

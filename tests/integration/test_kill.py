@@ -14,6 +14,8 @@ from conftest import SENSOR_DATA
 from matrix import pairwise
 from test_faults import SINKS, write_case
 
+pytestmark = pytest.mark.usefixtures("launcher_waits")
+
 
 @pytest.fixture
 def case(small, tmp_path) -> Path:
@@ -152,7 +154,7 @@ def test_while_closing(ranks, kill_target, case, clean, tmp_path):
     """All steps are done, the last writes are slow."""
     run_dir = tmp_path / "run"
     # Of the last step's writes only, so that the run is waiting for its writers when the blow comes.
-    options = ["--quiet", "--fault", "stall:step=60,s=1s"]
+    options = ["--quiet", "--fault", "stall:step=60,s=0.3s"]
     job = jobs.Job(["--case", case, "--out", run_dir, *options], ranks)
     progress = run_dir / "progress.json"
     job.wait_for(lambda: is_closing(progress), "phase of closing")

@@ -16,6 +16,8 @@ from kwave_input import STEPS, small_input
 from matrix import each_value
 from test_faults import write_case
 
+pytestmark = pytest.mark.usefixtures("launcher_waits")
+
 SLOW = ["--pace", "latency=20ms"]
 LAUNCHER_WAITS_S = 1.0
 """Between Open MPI's SIGTERM to the ranks and its SIGKILL."""

@@ -151,8 +151,8 @@ def run_suite(command: list[str], results: Path, option: str, durations: bool) -
 
 
 def workers() -> dict[str, str]:
-    """Three more than cores: those who start jobs sleep for most of a short one."""
-    return {"PYTEST_XDIST_AUTO_NUM_WORKERS": str(usable_cores() + 3)}
+    """Four more than cores: those who start jobs sleep for most of a short one."""
+    return {"PYTEST_XDIST_AUTO_NUM_WORKERS": str(usable_cores() + 4)}
 
 
 @contextmanager
