@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * Preloaded into the tests of an MPI that spins in UCX while it waits (MPICH): a rank that finds no progress gives its
- * core away, so that more ranks than cores do not wait for whole time slices of each other. Open MPI does so by itself. */
+ * Preloaded into the tests of an MPI that spins in UCX while it waits (MPICH): a rank that finds no progress
+ * gives its core away, so that more ranks than cores do not wait for whole time slices of each other. Open
+ * MPI does so by itself. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <sched.h>

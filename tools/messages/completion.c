@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Starts and completions of requests from C. What is watched of them is taken out before MPI is asked, since another thread
-// may get the same handle as soon as a request has completed, and put back if it has not.
+// Starts and completions of requests from C. What is watched of them is taken out before MPI is asked, since
+// another thread may get the same handle as soon as a request has completed, and put back if it has not.
 #include <stdlib.h>
 
 #include "observe.h"
 #include "pending.h"
 
-static void end(Pending pending) { ranks_release(pending.ranks); }
+static void end(Pending pending) {
+  ranks_release(pending.ranks);
+}
 
 void note_completed(Pending pending, const MPI_Status* status) {
   int cancelled = 0;
@@ -40,7 +42,8 @@ static int batch_begin(Batch* batch, int count, const MPI_Request* requests, MPI
   }
   for (int i = 0; i < count; ++i) {
     batch->handles[i] = (uintptr_t)requests[i];
-    batch->watched[i] = requests[i] != MPI_REQUEST_NULL && pending_take(batch->handles[i], &batch->pending[i]);
+    batch->watched[i] =
+        requests[i] != MPI_REQUEST_NULL && pending_take(batch->handles[i], &batch->pending[i]);
   }
   return 1;
 }
@@ -170,7 +173,8 @@ int MPI_Testany(int count, MPI_Request* requests, int* index, int* flag, MPI_Sta
   return code;
 }
 
-static int some_done(Batch* batch, int code, const int* done, const int* indices, const MPI_Status* statuses) {
+static int some_done(Batch* batch, int code, const int* done, const int* indices,
+                     const MPI_Status* statuses) {
   for (int i = 0; *done != MPI_UNDEFINED && i < *done; ++i) {
     if (code == MPI_SUCCESS || statuses[i].MPI_ERROR == MPI_SUCCESS) {
       batch_complete(batch, indices[i], &statuses[i]);
@@ -182,17 +186,17 @@ static int some_done(Batch* batch, int code, const int* done, const int* indices
   return code;
 }
 
-#define SOME(Name)                                                                                     \
-  int MPI_##Name(int count, MPI_Request* requests, int* done, int* indices, MPI_Status* statuses) {    \
-    Batch batch;                                                                                       \
-    MPI_Status* theirs = statuses == MPI_STATUSES_IGNORE ? NULL : statuses;                            \
-    if (!watching()) return PMPI_##Name(count, requests, done, indices, statuses);                     \
-    if (!batch_begin(&batch, count, requests, theirs)) {                                               \
-      return batch_end(&batch), PMPI_##Name(count, requests, done, indices, statuses);                 \
-    }                                                                                                  \
-    if (theirs == NULL) theirs = batch.statuses;                                                       \
-    const int code = PMPI_##Name(count, requests, done, indices, theirs);                              \
-    return some_done(&batch, code, done, indices, theirs);                                             \
+#define SOME(Name)                                                                                  \
+  int MPI_##Name(int count, MPI_Request* requests, int* done, int* indices, MPI_Status* statuses) { \
+    Batch batch;                                                                                    \
+    MPI_Status* theirs = statuses == MPI_STATUSES_IGNORE ? NULL : statuses;                         \
+    if (!watching()) return PMPI_##Name(count, requests, done, indices, statuses);                  \
+    if (!batch_begin(&batch, count, requests, theirs)) {                                            \
+      return batch_end(&batch), PMPI_##Name(count, requests, done, indices, statuses);              \
+    }                                                                                               \
+    if (theirs == NULL) theirs = batch.statuses;                                                    \
+    const int code = PMPI_##Name(count, requests, done, indices, theirs);                           \
+    return some_done(&batch, code, done, indices, theirs);                                          \
   }
 SOME(Waitsome)
 SOME(Testsome)
@@ -205,7 +209,9 @@ static void note_started(MPI_Request request) {
   pending_put((uintptr_t)request, pending);
 }
 
-int MPI_Start(MPI_Request* request) { OBSERVED(PMPI_Start(request), note_started(*request)); }
+int MPI_Start(MPI_Request* request) {
+  OBSERVED(PMPI_Start(request), note_started(*request));
+}
 
 int MPI_Startall(int count, MPI_Request* requests) {
   OBSERVED(PMPI_Startall(count, requests), {

@@ -85,7 +85,9 @@ static void add_to_bin(Group group, int64_t bytes) {
 }
 
 // 0 for no byte, else 1 more than the power of two that is not larger.
-static int class_of(int64_t bytes) { return bytes <= 0 ? 0 : 64 - __builtin_clzll((uint64_t)bytes); }
+static int class_of(int64_t bytes) {
+  return bytes <= 0 ? 0 : 64 - __builtin_clzll((uint64_t)bytes);
+}
 
 void counts_add(Kind kind, int peer, int64_t bytes) {
   counts_lock();
@@ -136,8 +138,10 @@ static void write_kinds(FILE* file) {
   for (int kind = 0; kind < KINDS; ++kind) {
     const KindCounts* counts = &kinds[kind];
     if (counts->all.messages == 0) continue;
-    fprintf(file, "%s\n  {\"group\":\"%s\",\"kind\":\"%s\",\"messages\":%" PRId64 ",\"bytes\":%" PRId64 ",\"sizes\":[",
-            comma(&first), GROUP_NAMES[GROUP[kind]], KIND_NAMES[kind], counts->all.messages, counts->all.bytes);
+    fprintf(
+        file,
+        "%s\n  {\"group\":\"%s\",\"kind\":\"%s\",\"messages\":%" PRId64 ",\"bytes\":%" PRId64 ",\"sizes\":[",
+        comma(&first), GROUP_NAMES[GROUP[kind]], KIND_NAMES[kind], counts->all.messages, counts->all.bytes);
     write_sizes(file, &counts->sizes);
     fprintf(file, "],\"classes\":[");
     write_classes(file, counts->classes);
@@ -162,7 +166,8 @@ static void write_bins(FILE* file, Group group) {
   int last = BINS - 1;
   while (last >= 0 && bins[group][last].messages == 0) --last;
   for (int i = 0; i <= last; ++i) {
-    fprintf(file, "%s[%" PRId64 ",%" PRId64 "]", i == 0 ? "" : ",", bins[group][i].messages, bins[group][i].bytes);
+    fprintf(file, "%s[%" PRId64 ",%" PRId64 "]", i == 0 ? "" : ",", bins[group][i].messages,
+            bins[group][i].bytes);
   }
 }
 
@@ -171,8 +176,8 @@ void counts_write(FILE* file) {
   write_kinds(file);
   fprintf(file, "],\n\"peers\":[");
   write_peers(file);
-  fprintf(file, "],\n\"peers_left_out\":[%" PRId64 ",%" PRId64 "],\n\"time\":{\"bin_s\":%g", left_out.messages,
-          left_out.bytes, bin_s);
+  fprintf(file, "],\n\"peers_left_out\":[%" PRId64 ",%" PRId64 "],\n\"time\":{\"bin_s\":%g",
+          left_out.messages, left_out.bytes, bin_s);
   for (int group = 0; group < GROUPS; ++group) {
     fprintf(file, ",\n  \"%s\":[", GROUP_NAMES[group]);
     write_bins(file, (Group)group);

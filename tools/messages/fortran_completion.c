@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Starts and completions of requests, and messages that probes have matched, from Fortran: next to nothing but handles and
-// statuses, so they are handed to the entry points of C.
+// Starts and completions of requests, and messages that probes have matched, from Fortran: next to nothing
+// but handles and statuses, so they are handed to the entry points of C.
 #include <stdlib.h>
 
 #include "fortran.h"
@@ -27,7 +27,8 @@ static void put_status(const MPI_Status* status, F* theirs) {
 
 static void put_statuses(const Converted* all, int count, F* theirs) {
   if (theirs == MPI_F_STATUSES_IGNORE) return;
-  for (int i = 0; i < count; ++i) MPI_Status_c2f(&all->statuses[i], theirs + i * (int)(sizeof(MPI_Status) / sizeof(F)));
+  for (int i = 0; i < count; ++i)
+    MPI_Status_c2f(&all->statuses[i], theirs + i * (int)(sizeof(MPI_Status) / sizeof(F)));
 }
 
 static void give_back(Converted* all) {
@@ -41,12 +42,18 @@ static void put_error(int code, F* error) {
 }
 
 // Indices count from 1.
-static F fortran_index(int index) { return index == MPI_UNDEFINED ? index : index + 1; }
+static F fortran_index(int index) {
+  return index == MPI_UNDEFINED ? index : index + 1;
+}
 
 // One entry point for each of the two interfaces.
-#define BOTH(name, parameters, names)                               \
-  void mpi_##name##_(parameters, F* error) { name(names, error); }  \
-  void mpi_##name##_f08_(parameters, F* error) { name(names, error); }
+#define BOTH(name, parameters, names)            \
+  void mpi_##name##_(parameters, F* error) {     \
+    name(names, error);                          \
+  }                                              \
+  void mpi_##name##_f08_(parameters, F* error) { \
+    name(names, error);                          \
+  }
 
 static void wait(F* request, F* status, F* error) {
   Converted all = converted(1, request);
@@ -103,18 +110,19 @@ static void testany(F* count, F* requests, F* index, F* flag, F* status, F* erro
   if (done) put_status(all.statuses, status);
   give_back(&all);
 }
-BOTH(testany, LIST(F* count, F* requests, F* index, F* flag, F* status), LIST(count, requests, index, flag, status))
+BOTH(testany, LIST(F* count, F* requests, F* index, F* flag, F* status),
+     LIST(count, requests, index, flag, status))
 
-#define SOME(name, Name)                                                                   \
-  static void name(F* count, F* requests, F* done, F* indices, F* statuses, F* error) {    \
-    Converted all = converted(*count, requests);                                           \
-    put_error(MPI_##Name(*count, all.requests, done, indices, all.statuses), error);       \
-    const int found = *done == MPI_UNDEFINED ? 0 : *done;                                  \
-    for (int i = 0; i < found; ++i) indices[i] = fortran_index(indices[i]);                \
-    put_statuses(&all, found, statuses);                                                   \
-    give_back(&all);                                                                       \
-  }                                                                                        \
-  BOTH(name, LIST(F* count, F* requests, F* done, F* indices, F* statuses),                \
+#define SOME(name, Name)                                                                \
+  static void name(F* count, F* requests, F* done, F* indices, F* statuses, F* error) { \
+    Converted all = converted(*count, requests);                                        \
+    put_error(MPI_##Name(*count, all.requests, done, indices, all.statuses), error);    \
+    const int found = *done == MPI_UNDEFINED ? 0 : *done;                               \
+    for (int i = 0; i < found; ++i) indices[i] = fortran_index(indices[i]);             \
+    put_statuses(&all, found, statuses);                                                \
+    give_back(&all);                                                                    \
+  }                                                                                     \
+  BOTH(name, LIST(F* count, F* requests, F* done, F* indices, F* statuses),             \
        LIST(count, requests, done, indices, statuses))
 SOME(waitsome, Waitsome)
 SOME(testsome, Testsome)
@@ -142,7 +150,9 @@ BOTH(request_free, LIST(F* request), LIST(request))
 
 // Matched messages. The buffer may be MPI_BOTTOM, which is another address in Fortran.
 extern int mpi_fortran_bottom_;
-static void* buffer(void* data) { return data == &mpi_fortran_bottom_ ? MPI_BOTTOM : data; }
+static void* buffer(void* data) {
+  return data == &mpi_fortran_bottom_ ? MPI_BOTTOM : data;
+}
 
 static void mprobe(F* from, F* tag, F* comm, F* message, F* status, F* error) {
   MPI_Status seen;
@@ -173,7 +183,8 @@ static void mrecv(void* data, F* count, F* type, F* message, F* status, F* error
   *message = MPI_Message_c2f(matched);
   put_status(&seen, status);
 }
-BOTH(mrecv, LIST(void* data, F* count, F* type, F* message, F* status), LIST(data, count, type, message, status))
+BOTH(mrecv, LIST(void* data, F* count, F* type, F* message, F* status),
+     LIST(data, count, type, message, status))
 
 static void imrecv(void* data, F* count, F* type, F* message, F* request, F* error) {
   MPI_Request begun = MPI_REQUEST_NULL;
@@ -182,4 +193,5 @@ static void imrecv(void* data, F* count, F* type, F* message, F* request, F* err
   *message = MPI_Message_c2f(matched);
   *request = MPI_Request_c2f(begun);
 }
-BOTH(imrecv, LIST(void* data, F* count, F* type, F* message, F* request), LIST(data, count, type, message, request))
+BOTH(imrecv, LIST(void* data, F* count, F* type, F* message, F* request),
+     LIST(data, count, type, message, request))

@@ -24,7 +24,9 @@ static const char OUR_MPI[] = "MPICH";
 static char path[4096];
 static int rank, size;
 
-static const char* directory(void) { return getenv("TAILRACE_MESSAGES"); }
+static const char* directory(void) {
+  return getenv("TAILRACE_MESSAGES");
+}
 
 // Constants differ between MPIs: calls of another one are passed on and not understood.
 static int is_our_mpi(void) {
@@ -93,10 +95,14 @@ static void end(int complete) {
   write_file(complete);
 }
 
-void life_end(void) { end(1); }
+void life_end(void) {
+  end(1);
+}
 
 // A program that never ends MPI.
-__attribute__((destructor)) static void end_of_process(void) { end(0); }
+__attribute__((destructor)) static void end_of_process(void) {
+  end(0);
+}
 
 int MPI_Init(int* argc, char*** argv) {
   ++observe_depth;

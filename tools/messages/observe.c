@@ -58,4 +58,6 @@ void note_access(Kind kind, int64_t count, MPI_Datatype type, int target, MPI_Wi
   counts_add(kind, ranks_in_world(ranks_of_window(window), target), bytes_of(count, type));
 }
 
-void note_collective(Kind kind, int64_t bytes) { counts_add(kind, NO_PEER, bytes); }
+void note_collective(Kind kind, int64_t bytes) {
+  counts_add(kind, NO_PEER, bytes);
+}

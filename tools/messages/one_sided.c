@@ -26,14 +26,15 @@ int MPI_Rget(void* data, int count, MPI_Datatype type, int target, MPI_Aint plac
            ACCESS(rget));
 }
 
-int MPI_Accumulate(const void* data, int count, MPI_Datatype type, int target, MPI_Aint place, int target_count,
-                   MPI_Datatype target_type, MPI_Op op, MPI_Win window) {
+int MPI_Accumulate(const void* data, int count, MPI_Datatype type, int target, MPI_Aint place,
+                   int target_count, MPI_Datatype target_type, MPI_Op op, MPI_Win window) {
   OBSERVED(PMPI_Accumulate(data, count, type, target, place, target_count, target_type, op, window),
            ACCESS(accumulate));
 }
 
-int MPI_Raccumulate(const void* data, int count, MPI_Datatype type, int target, MPI_Aint place, int target_count,
-                    MPI_Datatype target_type, MPI_Op op, MPI_Win window, MPI_Request* request) {
+int MPI_Raccumulate(const void* data, int count, MPI_Datatype type, int target, MPI_Aint place,
+                    int target_count, MPI_Datatype target_type, MPI_Op op, MPI_Win window,
+                    MPI_Request* request) {
   OBSERVED(PMPI_Raccumulate(data, count, type, target, place, target_count, target_type, op, window, request),
            ACCESS(raccumulate));
 }
@@ -41,16 +42,16 @@ int MPI_Raccumulate(const void* data, int count, MPI_Datatype type, int target, 
 int MPI_Get_accumulate(const void* data, int count, MPI_Datatype type, void* result, int result_count,
                        MPI_Datatype result_type, int target, MPI_Aint place, int target_count,
                        MPI_Datatype target_type, MPI_Op op, MPI_Win window) {
-  OBSERVED(PMPI_Get_accumulate(data, count, type, result, result_count, result_type, target, place, target_count,
-                               target_type, op, window),
+  OBSERVED(PMPI_Get_accumulate(data, count, type, result, result_count, result_type, target, place,
+                               target_count, target_type, op, window),
            ACCESS(get_accumulate));
 }
 
 int MPI_Rget_accumulate(const void* data, int count, MPI_Datatype type, void* result, int result_count,
                         MPI_Datatype result_type, int target, MPI_Aint place, int target_count,
                         MPI_Datatype target_type, MPI_Op op, MPI_Win window, MPI_Request* request) {
-  OBSERVED(PMPI_Rget_accumulate(data, count, type, result, result_count, result_type, target, place, target_count,
-                                target_type, op, window, request),
+  OBSERVED(PMPI_Rget_accumulate(data, count, type, result, result_count, result_type, target, place,
+                                target_count, target_type, op, window, request),
            ACCESS(rget_accumulate));
 }
 

@@ -3,19 +3,19 @@
 #include "observe.h"
 #include "pending.h"
 
-#define SEND(Name, kind)                                                                                     \
-  int MPI_##Name(const void* data, int count, MPI_Datatype type, int to, int tag, MPI_Comm comm) {           \
-    OBSERVED(PMPI_##Name(data, count, type, to, tag, comm), note_sent(KIND_##kind, count, type, to, comm));  \
+#define SEND(Name, kind)                                                                                    \
+  int MPI_##Name(const void* data, int count, MPI_Datatype type, int to, int tag, MPI_Comm comm) {          \
+    OBSERVED(PMPI_##Name(data, count, type, to, tag, comm), note_sent(KIND_##kind, count, type, to, comm)); \
   }
 SEND(Send, send)
 SEND(Bsend, bsend)
 SEND(Ssend, ssend)
 SEND(Rsend, rsend)
 
-#define ISEND(Name, kind, note)                                                                            \
-  int MPI_##Name(const void* data, int count, MPI_Datatype type, int to, int tag, MPI_Comm comm,           \
-                 MPI_Request* request) {                                                                   \
-    OBSERVED(PMPI_##Name(data, count, type, to, tag, comm, request), note);                                \
+#define ISEND(Name, kind, note)                                                                  \
+  int MPI_##Name(const void* data, int count, MPI_Datatype type, int to, int tag, MPI_Comm comm, \
+                 MPI_Request* request) {                                                         \
+    OBSERVED(PMPI_##Name(data, count, type, to, tag, comm, request), note);                      \
   }
 #define AT_ONCE(kind) note_sent(KIND_##kind, count, type, to, comm)
 #define WHEN_STARTED(kind) note_send_init(KIND_##kind, count, type, to, comm, *request)
@@ -34,7 +34,8 @@ int MPI_Recv(void* data, int count, MPI_Datatype type, int from, int tag, MPI_Co
   OBSERVED(PMPI_Recv(data, count, type, from, tag, comm, status), note_received(KIND_recv, status, comm));
 }
 
-int MPI_Irecv(void* data, int count, MPI_Datatype type, int from, int tag, MPI_Comm comm, MPI_Request* request) {
+int MPI_Irecv(void* data, int count, MPI_Datatype type, int from, int tag, MPI_Comm comm,
+              MPI_Request* request) {
   OBSERVED(PMPI_Irecv(data, count, type, from, tag, comm, request),
            note_receiving(KIND_irecv, from, comm, *request));
 }
@@ -65,9 +66,11 @@ int MPI_Sendrecv_replace(void* data, int count, MPI_Datatype type, int to, int t
   });
 }
 
-// A message that a probe has matched does not name its communicator: that is kept under the complement of its handle, which
-// is the handle of no request.
-static uintptr_t handle_of(MPI_Message message) { return ~(uintptr_t)message; }
+// A message that a probe has matched does not name its communicator: that is kept under the complement of its
+// handle, which is the handle of no request.
+static uintptr_t handle_of(MPI_Message message) {
+  return ~(uintptr_t)message;
+}
 
 static void note_matched(MPI_Message message, MPI_Comm comm) {
   if (message == MPI_MESSAGE_NULL || message == MPI_MESSAGE_NO_PROC) return;

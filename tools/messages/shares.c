@@ -5,9 +5,13 @@
 
 #ifdef OPEN_MPI
 extern int mpi_fortran_in_place_;
-int is_in_place(const void* data) { return data == MPI_IN_PLACE || data == &mpi_fortran_in_place_; }
+int is_in_place(const void* data) {
+  return data == MPI_IN_PLACE || data == &mpi_fortran_in_place_;
+}
 #else
-int is_in_place(const void* data) { return data == MPI_IN_PLACE; }
+int is_in_place(const void* data) {
+  return data == MPI_IN_PLACE;
+}
 #endif
 
 // Peers: of a communicator between two groups, those of the other group.
@@ -24,7 +28,9 @@ int rank_in_comm(MPI_Comm comm) {
   return rank;
 }
 
-int is_root(int root, MPI_Comm comm) { return root == MPI_ROOT || root == rank_in_comm(comm); }
+int is_root(int root, MPI_Comm comm) {
+  return root == MPI_ROOT || root == rank_in_comm(comm);
+}
 
 static int neighbours_in_grid(MPI_Comm comm) {
   int dimensions = 0;

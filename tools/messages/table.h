@@ -10,7 +10,8 @@ typedef struct {
   int64_t bytes;
 } Slot;
 
-// A hash table of counts that grows up to a limit, so that its memory is bounded. Begins as zeros with a limit.
+// A hash table of counts that grows up to a limit, so that its memory is bounded. Begins as zeros with a
+// limit.
 typedef struct {
   Slot* slots;
   size_t capacity;
@@ -18,5 +19,6 @@ typedef struct {
   size_t limit;
 } Table;
 
-// Adds to the counts of a key. Returns 0 when the key is new and the table has as many as it may, or memory is out.
+// Adds to the counts of a key. Returns 0 when the key is new and the table has as many as it may, or memory
+// is out.
 int table_add(Table* table, int64_t key, int64_t messages, int64_t bytes);

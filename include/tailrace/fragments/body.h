@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What a body of a fragment program in a shared object is given: plain C, so that the object needs nothing of Tailrace
- * when it is linked. docs/formats/fragment_program.md says how bodies are named. */
+/* What a body of a fragment program in a shared object is given: plain C, so that the object needs nothing of
+ * Tailrace when it is linked. docs/formats/fragment_program.md says how bodies are named. */
 #pragma once
 
 #ifdef __cplusplus
@@ -58,9 +58,9 @@ typedef struct tailrace_body_interface {
 /** A body. */
 typedef void (*tailrace_body)(const tailrace_body_interface* tailrace, tailrace_call* call);
 
-/** A shared object of bodies may export this as `tailrace_bodies_begin`: it is called once on each rank, before
- * any body, with the text of `tailrace-fragments --bodies-argument`. Returns NULL, or what is wrong, which
- * ends the program before it begins and is never freed. */
+/** A shared object of bodies may export this as `tailrace_bodies_begin`: it is called once on each rank,
+ * before any body, with the text of `tailrace-fragments --bodies-argument`. Returns NULL, or what is wrong,
+ * which ends the program before it begins and is never freed. */
 typedef const char* (*tailrace_bodies_begin_function)(const char* argument);
 
 #ifdef __cplusplus

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Messages by every call that the profiler counts, each with a size of its own, so that test_messages.py can say by hand
-// what must be counted. In a ring of three ranks: everybody sends to the next.
+// Messages by every call that the profiler counts, each with a size of its own, so that test_messages.py can
+// say by hand what must be counted. In a ring of three ranks: everybody sends to the next.
 #include <mpi.h>
 #include <stdlib.h>
 #include <string.h>
@@ -130,7 +130,8 @@ static void accesses(void) {
   MPI_Get(result, 2, MPI_DOUBLE, next, 8, 2, MPI_DOUBLE, window);
   MPI_Accumulate(result, 3, MPI_DOUBLE, next, 16, 3, MPI_DOUBLE, MPI_SUM, window);
   MPI_Win_flush_all(window);
-  MPI_Get_accumulate(result, 4, MPI_DOUBLE, result + 4, 4, MPI_DOUBLE, next, 24, 4, MPI_DOUBLE, MPI_SUM, window);
+  MPI_Get_accumulate(result, 4, MPI_DOUBLE, result + 4, 4, MPI_DOUBLE, next, 24, 4, MPI_DOUBLE, MPI_SUM,
+                     window);
   MPI_Win_flush_all(window);
   MPI_Fetch_and_op(&value, result, MPI_DOUBLE, next, 32, MPI_SUM, window);
   MPI_Compare_and_swap(&number, &expected, &found, MPI_INT, next, 40, window);
@@ -141,8 +142,8 @@ static void accesses(void) {
   MPI_Wait(&request, MPI_STATUS_IGNORE);
   MPI_Raccumulate(result, 7, MPI_DOUBLE, next, 64, 7, MPI_DOUBLE, MPI_SUM, window, &request);
   MPI_Wait(&request, MPI_STATUS_IGNORE);
-  MPI_Rget_accumulate(result, 2, MPI_DOUBLE, result + 4, 2, MPI_DOUBLE, next, 72, 2, MPI_DOUBLE, MPI_SUM, window,
-                      &request);
+  MPI_Rget_accumulate(result, 2, MPI_DOUBLE, result + 4, 2, MPI_DOUBLE, next, 72, 2, MPI_DOUBLE, MPI_SUM,
+                      window, &request);
   MPI_Wait(&request, MPI_STATUS_IGNORE);
   MPI_Win_unlock_all(window);
   MPI_Win_free(&window);
@@ -158,7 +159,9 @@ static void from_and_to_one(void) {
   MPI_Bcast(in, 2, MPI_INT, 0, world);
   MPI_Ibcast(in, 3, MPI_INT, 0, world, &request), DONE;
   MPI_Gather(out, 4, MPI_INT, in, 4, MPI_INT, 0, world);
-  MPI_Igather(rank == 0 ? MPI_IN_PLACE : out, rank == 0 ? -5 : 5, MPI_INT, in, 5, MPI_INT, 0, world, &request), DONE;
+  MPI_Igather(rank == 0 ? MPI_IN_PLACE : out, rank == 0 ? -5 : 5, MPI_INT, in, 5, MPI_INT, 0, world,
+              &request),
+      DONE;
   MPI_Gatherv(out, COUNTS[rank], MPI_INT, in, COUNTS, PLACES, MPI_INT, 0, world);
   MPI_Igatherv(out, COUNTS[rank], MPI_INT, in, COUNTS, PLACES, MPI_INT, 0, world, &request), DONE;
   MPI_Scatter(out, 6, MPI_INT, in, 6, MPI_INT, 0, world);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What bodies of fragment programs see: data fragments with the interface of LuNA's ucenv.h, over Tailrace's body.h. */
+/* What bodies of fragment programs see: data fragments with the interface of LuNA's ucenv.h, over Tailrace's
+ * body.h. */
 #pragma once
 
 #include <tailrace/fragments/body.h>
@@ -80,11 +81,16 @@ class DF {
   /** The value as text: numbers as %d and %f, of blocks the size. */
   std::string to_string() const {
     switch (get_type()) {
-      case tailrace_int: return std::to_string(get_int());
-      case tailrace_real: return std::to_string(get_real());
-      case tailrace_string: return get_string();
-      case tailrace_block: return "block of " + std::to_string(get_size()) + " bytes";
-      default: return "not set";
+      case tailrace_int:
+        return std::to_string(get_int());
+      case tailrace_real:
+        return std::to_string(get_real());
+      case tailrace_string:
+        return get_string();
+      case tailrace_block:
+        return "block of " + std::to_string(get_size()) + " bytes";
+      default:
+        return "not set";
     }
   }
 
@@ -122,7 +128,8 @@ class OutputDF : public DF {
       tailrace_->set_real(call_, parameter_, static_cast<double>(value));
     } else {
       const int number = static_cast<int>(value);
-      if (static_cast<T>(number) != value || (number < 0) != (value < T())) fail("the number does not fit an int");
+      if (static_cast<T>(number) != value || (number < 0) != (value < T()))
+        fail("the number does not fit an int");
       tailrace_->set_int(call_, parameter_, number);
     }
     return *this;
