@@ -337,6 +337,7 @@ Run::Summary Run::Impl::end_with(const DriveResult& result, const std::string& r
   }
   report_warnings();
   warn_of_dropped();
+  if (!end.error) warn_of_faults();
   try {
     write_account(end, cells);
   } catch (const Error& error) {
@@ -358,6 +359,17 @@ void Run::Impl::warn_of_dropped() {
         fmt::format("{} of samples could not be written and were left out; {} in the output file says from "
                     "which step on",
                     human_bytes(static_cast<double>(bytes)), output::dropped_path));
+}
+
+/// A run that is told to be killed and comes to its end says why.
+void Run::Impl::warn_of_faults() {
+  for (const auto& fault : options_.write.faults) {
+    if (fault.action != output::Fault::Action::kill) continue;
+    const auto why = fault.rank ? fmt::format("rank {} has made no such write", *fault.rank)
+                                : std::string("no rank has made such a write");
+    warn(fmt::format("--fault kill: nothing was killed: {} (--write {} decides who writes)", why,
+                     account_.strategy));
+  }
 }
 
 double Run::Impl::samples_pack_s() const {

@@ -80,6 +80,7 @@ class Run::Impl {
   Summary end_with(const DriveResult& result, const std::string& reason,
                    const std::function<void()>& complete_output, std::int64_t cells);
   void warn_of_dropped();
+  void warn_of_faults();
   /// Seconds that this rank copied samples, without those of checkpoints.
   [[nodiscard]] double samples_pack_s() const;
   void write_account(const RunEnd& end, std::int64_t cells);

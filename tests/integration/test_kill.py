@@ -48,6 +48,16 @@ def test_in_the_middle_of_a_write(sink, strategy, ranks, kill_target, small, cle
     assert 1 <= jobs.assert_recorded_samples_equal(output, clean(ranks)) < 20
 
 
+def test_a_rank_that_never_writes_is_not_killed(small, clean, tmp_path):
+    """Its leader writes for it, and the run says so."""
+    output = tmp_path / "out.h5"
+    options = ["--quiet", "--write", "leaders", "--fault", "kill:rank=1,step=20"]
+    ended = jobs.run("-i", small, "-o", output, *SENSOR_DATA, *options, ranks=2)
+    assert ended.status == 0, ended
+    assert "nothing was killed: rank 1 has made no such write (--write leaders" in ended.err, ended
+    jobs.assert_equal_files(output, clean(1))
+
+
 @pairwise(
     "sink, ranks, kill_target",
     list(SINKS),
