@@ -361,7 +361,7 @@ void Run::Impl::warn_of_dropped() {
                     human_bytes(static_cast<double>(bytes)), output::dropped_path));
 }
 
-/// A run that is told to be killed and comes to its end says why.
+/// Reports that a run which was to be killed has come to its end.
 void Run::Impl::warn_of_faults() {
   for (const auto& fault : options_.write.faults) {
     if (fault.action != output::Fault::Action::kill) continue;
