@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 #include <optional>
 
 #include "bad_values.hpp"
@@ -17,10 +18,32 @@ namespace tailrace::ultrasound {
 
 namespace {
 
+/// Extends the range by the values if all of them are good; several at a time, without a branch.
+template <class Real>
+bool all_good(std::span<const Real> values, Accepted accepted, SpeedRange& range) {
+  constexpr Real largest = std::numeric_limits<Real>::max();
+  const Real lowest = accepted == Accepted::any ? -largest : Real(0);
+  const bool zero_is_good = accepted != Accepted::positive;
+  Real min = largest, max = -largest;
+  int bad = 0;
+#pragma omp simd reduction(min : min) reduction(max : max) reduction(| : bad)
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const Real value = values[i];
+    bad |= static_cast<int>(!(value >= lowest)) | static_cast<int>(!(value <= largest)) |
+           static_cast<int>((value == 0) > zero_is_good);
+    min = value < min ? value : min;
+    max = value > max ? value : max;
+  }
+  if (bad != 0) return false;
+  range.add({.min_m_s = min, .max_m_s = max});
+  return true;
+}
+
 /// Looks at the values of one plane, the first of which has this position in the dataset.
 template <class Real>
 void check_plane(std::span<const Real> values, std::int64_t position, Accepted accepted, BadValues& bad,
                  SpeedRange& range) {
+  if (all_good(values, accepted, range)) return;
   for (const Real value : values) {
     if (is_good(value, accepted))
       range.add(value);
