@@ -16,6 +16,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from threading import Event, Thread
 
+from tailrace.bench.host import CpuTimes
 from tailrace.console import EXIT_NO, EXIT_OK, EXIT_RUN_FAILED, CommandError, count_of
 from tailrace.cores import usable_cores
 from tailrace.doctor import devices_here
@@ -48,6 +49,8 @@ class Tally:
     seconds: dict[str, float] = field(default_factory=dict)
     """Of each test; a native case that ran in a launch of many has the time that it took there."""
     wall_s: float = 0.0
+    busy: float = 0.0
+    """Share of the time of all cores that somebody used, these tests or not."""
     launches: int = 0
     """Of mpirun and its like, by whatever test; counted only where durations are asked for."""
 
@@ -131,7 +134,7 @@ def run_suite(command: list[str], results: Path, option: str, durations: bool) -
     """Runs one suite with its lines passing through to standard error, and counts from its JUnit file."""
     # A log file or pipe gets the lines in the order in which they were written.
     sys.stderr.flush()
-    started = time.monotonic()
+    started, used = time.monotonic(), CpuTimes.now()
     with counted_launches(durations) as launches:
         done = subprocess.run(
             [*command, option, str(results)],
@@ -143,6 +146,7 @@ def run_suite(command: list[str], results: Path, option: str, durations: bool) -
         )
     tally = read_junit(results) if results.is_file() else Tally()
     tally.wall_s, tally.launches = time.monotonic() - started, len(launches)
+    tally.busy = (CpuTimes.now().busy_s - used.busy_s) / (tally.wall_s * (os.cpu_count() or 1))
     if done.returncode not in (0, PYTEST_NO_TESTS) and not tally.failed:
         raise CommandError(
             f"{command[0]} failed with status {done.returncode} before it ran a test.", EXIT_RUN_FAILED
@@ -215,7 +219,7 @@ def report_durations(tallies: dict[str, Tally]) -> None:
     for kind, tally in tallies.items():
         print(
             f"{duration_text(tally.wall_s):>8}  {kind}: {count_of(tally.executed, 'test')}, "
-            f"{tally.launches} launches of MPI programs",
+            f"{tally.launches} launches of MPI programs, the cores busy for {tally.busy:.0%}",
             file=sys.stderr,
         )
     rows = [(seconds, test) for tally in tallies.values() for test, seconds in tally.seconds.items()]
