@@ -13,10 +13,11 @@ namespace tailrace::ultrasound {
 /// Describes which finite values a dataset may hold.
 enum class Accepted { any, not_negative, positive };
 
-/// Inline: every value of an input is asked.
-inline bool is_good(double value, Accepted accepted) noexcept {
-  return std::isfinite(value) &&
-         (accepted == Accepted::any || value > 0 || (accepted == Accepted::not_negative && value == 0));
+/// Inline and without a branch: every value of an input is asked, several at a time.
+template <class Real>
+bool is_good(Real value, Accepted accepted) noexcept {
+  const bool any = accepted == Accepted::any, zero = accepted == Accepted::not_negative;
+  return std::isfinite(value) & (any | (value > 0) | (zero & (value == 0)));
 }
 /// Returns what to write instead, for a message.
 const char* fix_for(Accepted accepted) noexcept;

@@ -18,19 +18,15 @@ namespace tailrace::ultrasound {
 
 namespace {
 
-/// Extends the range by the values if all of them are good; several at a time, without a branch.
+/// Extends the range by the values if all of them are good.
 template <class Real>
 bool all_good(std::span<const Real> values, Accepted accepted, SpeedRange& range) {
-  constexpr Real largest = std::numeric_limits<Real>::max();
-  const Real lowest = accepted == Accepted::any ? -largest : Real(0);
-  const bool zero_is_good = accepted != Accepted::positive;
-  Real min = largest, max = -largest;
+  Real min = std::numeric_limits<Real>::max(), max = std::numeric_limits<Real>::lowest();
   int bad = 0;
 #pragma omp simd reduction(min : min) reduction(max : max) reduction(| : bad)
   for (std::size_t i = 0; i < values.size(); ++i) {
     const Real value = values[i];
-    bad |= static_cast<int>(!(value >= lowest)) | static_cast<int>(!(value <= largest)) |
-           static_cast<int>((value == 0) > zero_is_good);
+    bad |= is_good(value, accepted) ? 0 : 1;
     min = value < min ? value : min;
     max = value > max ? value : max;
   }
