@@ -4,7 +4,9 @@
 import json
 import os
 import re
+import shlex
 import shutil
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -43,12 +45,24 @@ def checkout(tmp_path):
 
 
 def run(checkout: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """Runs the command without worker processes; if it does not end, says what each of its processes does."""
     environment = os.environ | {
         "PYTHONPATH": str(checkout / "python/src"),
-        "PYTEST_XDIST_AUTO_NUM_WORKERS": "1",
+        "PYTEST_XDIST_AUTO_NUM_WORKERS": "0",
+        "PYTHONFAULTHANDLER": "1",
     }
     command = [sys.executable, "-m", "tailrace", "test", *arguments]
-    return subprocess.run(command, capture_output=True, text=True, env=environment, check=False, timeout=60)
+    pipe = subprocess.PIPE
+    with subprocess.Popen(
+        command, stdout=pipe, stderr=pipe, text=True, env=environment, start_new_session=True
+    ) as started:
+        try:
+            out, err = started.communicate(timeout=60)
+        except subprocess.TimeoutExpired:
+            os.killpg(started.pid, signal.SIGABRT)
+            out, err = started.communicate()
+            pytest.fail(f"{shlex.join(command)} did not end:\n{out}\n{err}")
+    return subprocess.CompletedProcess(command, started.returncode, out, err)
 
 
 def counts(checkout: Path, *arguments: str) -> tuple[int, int, int]:
