@@ -3,6 +3,7 @@
 
 import json
 import os
+import platform
 import re
 import subprocess
 import sys
@@ -28,8 +29,9 @@ PYTEST_NO_TESTS = 5
 SLOWEST = 40
 LAUNCHERS = ("mpirun", "mpiexec", "orterun", "mpiexec.hydra", "srun")
 LAUNCH_MARK = "TAILRACE_TEST_SUITE"
-# All ranks are on this machine: looking for networks would take most of the time of a start of Open MPI.
-ONE_MACHINE = {"OMPI_MCA_pml": "ob1"}
+# All ranks are on this machine: looking for networks would take most of a start of Open MPI. No test
+# asks where devices are: each rank would read that from their registers, 20 ms on a virtual machine.
+ONE_MACHINE = {"OMPI_MCA_pml": "ob1", "HWLOC_COMPONENTS": "-linux:pci,-pci"}
 # The device that tests run on instead of an emulated one, and the native cases that do.
 TESTED_DEVICE = "TAILRACE_TEST_DEVICE"
 GPU_CASES = "^mpi\\.(seismic|ultrasound): .*device"
@@ -77,9 +79,11 @@ def run_tests(
         "native": (ctest_command(root, name, full, gpu), "--output-junit"),
         "python": (pytest_command(root, name, full, gpu), "--junit-xml"),
     }
-    with tempfile.TemporaryDirectory() as scratch:
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as directory:
+        scratch = Path(directory)
+        environment = suite_environment(scratch)
         tallies = {
-            kind: run_suite(command, Path(scratch) / f"{kind}.xml", option, durations)
+            kind: run_suite([*command, option], scratch / f"{kind}.xml", environment, durations)
             for kind, (command, option) in suites.items()
         }
     if durations:
@@ -130,16 +134,16 @@ def pytest_command(root: Path, name: str | None, full: bool, gpu: bool) -> list[
     return command
 
 
-def run_suite(command: list[str], results: Path, option: str, durations: bool) -> Tally:
+def run_suite(command: list[str], results: Path, environment: dict[str, str], durations: bool) -> Tally:
     """Runs one suite with its lines passing through to standard error, and counts from its JUnit file."""
     # A log file or pipe gets the lines in the order in which they were written.
     sys.stderr.flush()
     started, used = time.monotonic(), CpuTimes.now()
     with counted_launches(durations) as launches:
         done = subprocess.run(
-            [*command, option, str(results)],
+            [*command, str(results)],
             cwd=checkout_root(),
-            env=workers() | ONE_MACHINE | os.environ | root_permission() | {LAUNCH_MARK: str(os.getpid())},
+            env=environment,
             stdin=subprocess.DEVNULL,
             stdout=sys.stderr,
             check=False,
@@ -154,9 +158,27 @@ def run_suite(command: list[str], results: Path, option: str, durations: bool) -
     return tally
 
 
-def workers() -> dict[str, str]:
-    """Four more than cores: those who start jobs sleep for most of a short one."""
-    return {"PYTEST_XDIST_AUTO_NUM_WORKERS": str(usable_cores() + 4)}
+def suite_environment(scratch: Path) -> dict[str, str]:
+    """What both suites run in, unless the user's environment says otherwise."""
+    return (
+        # Four more than cores: those who start jobs sleep for most of a short one.
+        {"PYTEST_XDIST_AUTO_NUM_WORKERS": str(usable_cores() + 4)}
+        | ONE_MACHINE
+        | {"OMPI_MCA_orte_tmpdir_base": str(session_directory(scratch))}
+        | os.environ
+        | root_permission()
+        | {LAUNCH_MARK: str(os.getpid())}
+    )
+
+
+def session_directory(scratch: Path) -> Path:
+    """A directory for Open MPI's launchers, which goes with the suite: killed ones leave 8 MB each in it, and
+    each launcher looks at all that others have left. It is never empty: one that ends would remove it while
+    another one begins.
+    """
+    directory = scratch / "mpi"
+    (directory / f"ompi.{platform.node().split('.')[0]}.{os.geteuid()}" / "kept").mkdir(parents=True)
+    return directory
 
 
 @contextmanager
