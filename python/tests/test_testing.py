@@ -60,7 +60,7 @@ def run(checkout: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
             out, err = started.communicate(timeout=60)
         except subprocess.TimeoutExpired:
             os.killpg(started.pid, signal.SIGABRT)
-            out, err = started.communicate()
+            out, err = started.communicate(timeout=30)
             pytest.fail(f"{shlex.join(command)} did not end:\n{out}\n{err}")
     return subprocess.CompletedProcess(command, started.returncode, out, err)
 
