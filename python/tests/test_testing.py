@@ -20,6 +20,8 @@ add_test(native.other true)
 add_test(native.long true)
 set_tests_properties(native.long PROPERTIES LABELS "full")
 """
+# What Open MPI's launchers read the place of their directories from.
+LAUNCHERS_DIRECTORY = "OMPI_MCA_orte_tmpdir_base"
 PYTEST_FILE = """
 import pytest
 def test_good(): pass
@@ -27,6 +29,13 @@ def test_skipped(): pytest.skip("no")
 @pytest.mark.full
 def test_long(): pass
 """
+
+
+def starts_open_mpi() -> bool:
+    if shutil.which("mpirun") is None:
+        return False
+    said = subprocess.run(["mpirun", "--version"], capture_output=True, text=True, check=False).stdout
+    return "Open MPI" in said or "OpenRTE" in said
 
 
 @pytest.fixture
@@ -46,7 +55,8 @@ def checkout(tmp_path):
 
 def run(checkout: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     """Runs the command without worker processes; if it does not end, says what each of its processes does."""
-    environment = os.environ | {
+    outer = {name: value for name, value in os.environ.items() if name != LAUNCHERS_DIRECTORY}
+    environment = outer | {
         "PYTHONPATH": str(checkout / "python/src"),
         "PYTEST_XDIST_AUTO_NUM_WORKERS": "0",
         "PYTHONFAULTHANDLER": "1",
@@ -92,6 +102,19 @@ def test_durations_report_parts_launches_and_the_slowest(checkout):
     assert name == "mpi.x" and (unit == "ms" or float(time) < 12), "a launch, without its cases again"
     slowest = lines[lines.index("the slowest 3 tests:") + 1]
     assert "12.5 s" in slowest and slowest.endswith("mpi.x: a case")
+
+
+@pytest.mark.skipif(not starts_open_mpi(), reason="mpirun is not Open MPI's")
+def test_launchers_have_a_directory_that_goes_with_the_suite(checkout):
+    look = f"pwd >'{checkout}/place'; ls -d ompi.*/kept ompi.*/pid.* >'{checkout}/found'"
+    (checkout / "look.sh").write_text(f'cd "${LAUNCHERS_DIRECTORY}" && {{ {look}; }}\n')
+    (checkout / "build/CTestTestfile.cmake").write_text(
+        f'add_test(launch mpirun -n 1 sh "{checkout}/look.sh")\n'
+    )
+    assert counts(checkout, "launch") == (1, 0, 0)
+    kept, own = (Path(line) for line in (checkout / "found").read_text().split())
+    assert kept.parent == own.parent, "the directory is the one that launchers use"
+    assert not Path((checkout / "place").read_text().strip()).exists()
 
 
 def test_full_and_name(checkout):
