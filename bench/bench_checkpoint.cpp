@@ -6,7 +6,6 @@
 #include <fmt/format.h>
 #include <malloc.h>
 
-#include <CLI/CLI.hpp>
 #include <cmath>
 #include <cstdio>
 #include <filesystem>
@@ -25,6 +24,7 @@
 #include "header_ways.hpp"
 #include "output/core/staging.hpp"
 #include "plain_file.hpp"
+#include "tailrace/option_parser.hpp"
 
 using namespace tailrace;
 using namespace tailrace::bench;
@@ -242,21 +242,21 @@ int main(int argc, char** argv) {
   mpi::Environment environment(argc, argv);
   const mpi::CommView comm = environment.world();
   Settings settings;
-  CLI::App app("Checkpoints and restarts beside plain writes and reads, as JSON",
-               "tailrace-bench-checkpoint");
-  app.add_option("--dir", settings.directory, "where the files are made")->required();
-  app.add_option("--particles", settings.particles, "state: about so many particles");
-  app.add_flag("--clustered", settings.clustered, "most of them in a small part of the space");
-  app.add_option("--field", settings.field_mib, "state: a field of so many MiB");
-  app.add_option("--write", settings.strategies, "who writes");
-  app.add_option("--ranks", settings.ranks, "numbers of ranks that save (default: all)");
-  app.add_option("--restart", settings.restart, "numbers of ranks that restore (default: the same)");
-  app.add_option("--rounds", settings.rounds, "samples of each time");
-  app.add_option("--buffers", settings.buffer_mib, "MiB of buffers on each rank");
-  app.add_option("--compress", settings.compress, "none, zstd or zstd:LEVEL");
-  app.add_option("--headers", settings.headers, "instead: ways to read so many bytes on all ranks");
-  app.add_flag("--cold", settings.cold, "read from the device, not from what the system remembers");
-  CLI11_PARSE(app, argc, argv);
+  OptionParser parser("Checkpoints and restarts beside plain writes and reads, as JSON",
+                      "tailrace-bench-checkpoint");
+  parser.option("--dir", settings.directory, "where the files are made").required();
+  parser.option("--particles", settings.particles, "state: about so many particles");
+  parser.flag("--clustered", settings.clustered, "most of them in a small part of the space");
+  parser.option("--field", settings.field_mib, "state: a field of so many MiB");
+  parser.option("--write", settings.strategies, "who writes");
+  parser.option("--ranks", settings.ranks, "numbers of ranks that save (default: all)");
+  parser.option("--restart", settings.restart, "numbers of ranks that restore (default: the same)");
+  parser.option("--rounds", settings.rounds, "samples of each time");
+  parser.option("--buffers", settings.buffer_mib, "MiB of buffers on each rank");
+  parser.option("--compress", settings.compress, "none, zstd or zstd:LEVEL");
+  parser.option("--headers", settings.headers, "instead: ways to read so many bytes on all ranks");
+  parser.flag("--cold", settings.cold, "read from the device, not from what the system remembers");
+  if (const auto status = parser.read_or_end(argc, argv, comm.is_root())) return *status;
   if (settings.ranks.empty()) settings.ranks = {comm.size()};
   if (settings.restart.empty()) settings.restart = settings.ranks;
   try {

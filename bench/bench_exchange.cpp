@@ -8,7 +8,6 @@
 ///   mpirun -n 64 tailrace-bench-exchange --real ua-C
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
 #include "exchange_counts.hpp"
@@ -17,6 +16,7 @@
 #include "exchange_times.hpp"
 #include "tailrace/error.hpp"
 #include "tailrace/exchange/access_map.hpp"
+#include "tailrace/option_parser.hpp"
 
 using namespace tailrace;
 using namespace tailrace::bench;
@@ -57,24 +57,22 @@ int main(int argc, char** argv) try {
   mpi::Environment environment(argc, argv);
   const auto world = environment.world();
   Settings settings;
-  CLI::App app("Exchanges at arbitrary indices");
-  app.add_option("--loads", settings.loads, "Which loads, of those that there are")
-      ->check(CLI::IsMember(index_loads()));
-  app.add_option("--rounds", settings.rounds, "Measured rounds")->check(CLI::PositiveNumber);
-  app.add_option("--components", settings.components, "Numbers per value")->check(CLI::PositiveNumber);
-  app.add_option("--puts", settings.puts, "Put so many single values per rank, measure nothing else");
-  app.add_option("--counts", settings.counts.npb_class,
-                 "Count on the mesh of this class of UA, measure nothing");
-  app.add_option("--step", settings.counts.step, "After which the mesh is counted")
-      ->check(CLI::NonNegativeNumber);
-  app.add_option("--change", settings.counts.change,
-                 "Also count what its change from so many steps before sends")
-      ->check(CLI::PositiveNumber);
-  app.add_option("--real", settings.real, "Count a gather of this load by all ranks, measure nothing")
-      ->check(CLI::IsMember(counted_loads()));
-  app.add_option("--ranks", settings.counts.ranks, "Numbers of ranks to count for")
-      ->check(CLI::PositiveNumber);
-  CLI11_PARSE(app, argc, argv);
+  OptionParser parser("Exchanges at arbitrary indices", "tailrace-bench-exchange");
+  parser.option("--loads", settings.loads, "Which loads, of those that there are").one_of(index_loads());
+  parser.option("--rounds", settings.rounds, "Measured rounds").positive();
+  parser.option("--components", settings.components, "Numbers per value").positive();
+  parser.option("--puts", settings.puts, "Put so many single values per rank, measure nothing else");
+  parser.option("--counts", settings.counts.npb_class,
+                "Count on the mesh of this class of UA, measure nothing");
+  parser.option("--step", settings.counts.step, "After which the mesh is counted").not_negative();
+  parser
+      .option("--change", settings.counts.change,
+              "Also count what its change from so many steps before sends")
+      .positive();
+  parser.option("--real", settings.real, "Count a gather of this load by all ranks, measure nothing")
+      .one_of(counted_loads());
+  parser.option("--ranks", settings.counts.ranks, "Numbers of ranks to count for").positive();
+  if (const auto status = parser.read_or_end(argc, argv, world.is_root())) return *status;
   const bool counts = settings.counts.npb_class != ' ';
   if (settings.counts.change > settings.counts.step)
     throw Error(

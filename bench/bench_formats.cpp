@@ -5,7 +5,6 @@
 ///   mpirun -n 4 tailrace-bench-formats --dir DIR --molecules 330000 --ranks 4 --restart 4 2
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
@@ -17,6 +16,7 @@
 
 #include "plain_file.hpp"
 #include "state_formats.hpp"
+#include "tailrace/option_parser.hpp"
 
 using namespace tailrace;
 using namespace tailrace::bench;
@@ -147,17 +147,16 @@ int main(int argc, char** argv) {
   const mpi::CommView comm = environment.world();
   Settings settings;
   for (const auto& format : state_formats) settings.formats.emplace_back(format.name);
-  CLI::App app("States of molecules in every format, beside plain writes and reads, as JSON",
-               "tailrace-bench-formats");
-  app.add_option("--dir", settings.directory, "where the files are made")->required();
-  app.add_option("--molecules", settings.molecules, "about so many");
-  app.add_option("--ranks", settings.ranks, "that write (default: all)");
-  app.add_option("--restart", settings.restart, "numbers of ranks that read (default: the same)");
-  app.add_option("--formats", settings.formats)->check(CLI::IsMember(std::vector(settings.formats)));
-  app.add_option("--rounds", settings.rounds, "samples of each time");
-  app.add_option("--buffers", settings.buffer_mib,
-                 "MiB of buffers on each rank, for checkpoints of Tailrace");
-  CLI11_PARSE(app, argc, argv);
+  OptionParser parser("States of molecules in every format, beside plain writes and reads, as JSON",
+                      "tailrace-bench-formats");
+  parser.option("--dir", settings.directory, "where the files are made").required();
+  parser.option("--molecules", settings.molecules, "about so many");
+  parser.option("--ranks", settings.ranks, "that write (default: all)");
+  parser.option("--restart", settings.restart, "numbers of ranks that read (default: the same)");
+  parser.option("--formats", settings.formats).one_of(std::vector(settings.formats));
+  parser.option("--rounds", settings.rounds, "samples of each time");
+  parser.option("--buffers", settings.buffer_mib, "MiB of buffers on each rank, for checkpoints of Tailrace");
+  if (const auto status = parser.read_or_end(argc, argv, comm.is_root())) return *status;
   if (settings.ranks == 0) settings.ranks = comm.size();
   if (settings.restart.empty()) settings.restart = {settings.ranks};
   try {

@@ -5,7 +5,6 @@
 #include <fmt/format.h>
 #include <omp.h>
 
-#include <CLI/CLI.hpp>
 #include <cmath>
 #include <functional>
 #include <nlohmann/json.hpp>
@@ -14,6 +13,7 @@
 #include "base/aligned.hpp"
 #include "base/system.hpp"
 #include "spectral.hpp"
+#include "tailrace/option_parser.hpp"
 #include "triad.hpp"
 
 using namespace tailrace;
@@ -94,16 +94,15 @@ void measure_transforms(const Settings& settings, nlohmann::json& result) {
 
 int main(int argc, char** argv) {
   Settings settings;
-  CLI::App app("Times of the transforms of an ultrasound step and bandwidth of the memory, as JSON",
-               "tailrace-bench-kernels");
-  app.add_option("--grid", settings.grid, "points along x, y and z")->expected(3)->check(CLI::PositiveNumber);
-  app.add_option("-t", settings.threads, "threads")->check(CLI::Range(1, 4096));
-  app.add_option("--samples", settings.samples, "samples of each time")->check(CLI::Range(1, 10000));
-  app.add_option("--sample-time", settings.sample_s, "seconds of one sample of a transform")
-      ->check(CLI::PositiveNumber);
-  app.add_option("--triad-bytes", settings.triad_array_bytes, "size of each array of the bandwidth test")
-      ->check(CLI::Range(std::int64_t{4096}, std::int64_t{1} << 40));
-  CLI11_PARSE(app, argc, argv);
+  OptionParser parser("Times of the transforms of an ultrasound step and bandwidth of the memory, as JSON",
+                      "tailrace-bench-kernels");
+  parser.option("--grid", settings.grid, "points along x, y and z").values(3).positive();
+  parser.option("-t", settings.threads, "threads").within(1, 4096);
+  parser.option("--samples", settings.samples, "samples of each time").within(1, 10000);
+  parser.option("--sample-time", settings.sample_s, "seconds of one sample of a transform").positive();
+  parser.option("--triad-bytes", settings.triad_array_bytes, "size of each array of the bandwidth test")
+      .within(std::int64_t{4096}, std::int64_t{1} << 40);
+  if (const auto status = parser.read_or_end(argc, argv)) return *status;
   omp_set_num_threads(settings.threads);
 
   nlohmann::json result{{"grid", settings.grid}, {"threads", settings.threads}};

@@ -7,7 +7,6 @@
 #include <fmt/format.h>
 #include <mpi.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <functional>
 #include <mutex>
@@ -16,6 +15,7 @@
 
 #include "am/launch.hpp"
 #include "base/system.hpp"
+#include "tailrace/option_parser.hpp"
 
 using namespace tailrace;
 
@@ -201,12 +201,12 @@ nlohmann::json counted(int ranks, int messages) {
 
 int main(int argc, char** argv) {
   Settings settings;
-  CLI::App app("Active messages beside raw MPI");
-  app.add_option("--rounds", settings.rounds, "rounds of each row")->check(CLI::PositiveNumber);
-  app.add_option("--messages", settings.messages, "messages of each round")->check(CLI::PositiveNumber);
-  app.add_flag("--counts", settings.counts, "count instead, without MPI");
-  app.add_option("--ranks", settings.ranks, "numbers of ranks that are counted")->check(CLI::Range(2, 1024));
-  CLI11_PARSE(app, argc, argv);
+  OptionParser parser("Active messages beside raw MPI", "tailrace-bench-messages");
+  parser.option("--rounds", settings.rounds, "rounds of each row").positive();
+  parser.option("--messages", settings.messages, "messages of each round").positive();
+  parser.flag("--counts", settings.counts, "count instead, without MPI");
+  parser.option("--ranks", settings.ranks, "numbers of ranks that are counted").within(2, 1024);
+  if (const auto status = parser.read_or_end(argc, argv)) return *status;
   nlohmann::json rows = nlohmann::json::array();
   if (settings.counts) {
     for (const int ranks : settings.ranks) rows.push_back(counted(ranks, 100));

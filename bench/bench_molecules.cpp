@@ -5,7 +5,6 @@
 #include <fmt/format.h>
 #include <omp.h>
 
-#include <CLI/CLI.hpp>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -17,6 +16,7 @@
 #include "particles.hpp"
 #include "start.hpp"
 #include "tailrace/comm.hpp"
+#include "tailrace/option_parser.hpp"
 
 using namespace tailrace;
 using namespace tailrace::molecules;
@@ -134,11 +134,11 @@ nlohmann::json measure(mpi::CommView comm, const Settings& settings) {
 int main(int argc, char** argv) {
   mpi::Environment environment(argc, argv);
   Settings settings;
-  CLI::App app("The parts of a step, in microseconds per molecule", "tailrace-bench-molecules");
-  app.add_option("case", settings.case_file)->required();
-  app.add_option("--set", settings.keys, "key=value of the case");
-  app.add_option("--warm-up", settings.warm_up, "steps before the clocks start");
-  CLI11_PARSE(app, argc, argv);
+  OptionParser parser("The parts of a step, in microseconds per molecule", "tailrace-bench-molecules");
+  parser.option("case", settings.case_file).required();
+  parser.option("--set", settings.keys, "key=value of the case");
+  parser.option("--warm-up", settings.warm_up, "steps before the clocks start");
+  if (const auto status = parser.read_or_end(argc, argv)) return *status;
   try {
     const auto reported = measure(environment.world(), settings);
     if (environment.world().is_root()) fmt::print("{}\n", reported.dump());

@@ -7,7 +7,6 @@
 #endif
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <complex>
 #include <ctime>
@@ -19,6 +18,7 @@
 
 #include "base/aligned.hpp"
 #include "spectral.hpp"
+#include "tailrace/option_parser.hpp"
 
 using namespace tailrace;
 using namespace tailrace::ultrasound;
@@ -84,10 +84,10 @@ int main(int argc, char** argv) {
   std::vector<std::int64_t> lengths{64,  72,  80,  96,  100, 108, 120, 125, 127, 128, 135, 144,
                                     160, 162, 176, 192, 208, 243, 256, 343, 384, 480, 512, 1024};
   int samples = 25;
-  CLI::App app("CPU time of transforms of single lengths, as JSON", "tailrace-bench-transforms");
-  app.add_option("lengths", lengths, "lengths to measure")->check(CLI::Range(1, 1 << 20));
-  app.add_option("--samples", samples, "samples of each time")->check(CLI::Range(1, 10000));
-  CLI11_PARSE(app, argc, argv);
+  OptionParser parser("CPU time of transforms of single lengths, as JSON", "tailrace-bench-transforms");
+  parser.option("lengths", lengths, "lengths to measure").within(1, 1 << 20);
+  parser.option("--samples", samples, "samples of each time").within(1, 10000);
+  if (const auto status = parser.read_or_end(argc, argv)) return *status;
   nlohmann::json results = nlohmann::json::array();
   for (const auto n : lengths) results.push_back(measure(n, samples));
   fmt::print("{}\n", results.dump(1));

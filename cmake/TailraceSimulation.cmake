@@ -14,7 +14,7 @@ function(tailrace_add_simulation NAME)
   target_include_directories(tailrace_${NAME} PUBLIC ${CMAKE_CURRENT_SOURCE_DIR})
   target_link_libraries(tailrace_${NAME}
     PUBLIC tailrace::run tailrace::output ${ARG_PUBLIC} tailrace::layout OpenMP::OpenMP_CXX
-    PRIVATE tailrace_flags CLI11::CLI11 ${ARG_PRIVATE})
+    PRIVATE tailrace_flags ${ARG_PRIVATE})
   target_compile_definitions(tailrace_${NAME} PRIVATE
     TAILRACE_VERSION="${PROJECT_VERSION}" TAILRACE_COMPILER="${CMAKE_CXX_COMPILER_ID} ${CMAKE_CXX_COMPILER_VERSION}")
   add_executable(tailrace-${NAME} ${ARG_MAIN})

@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Checks that MPI is named in `mpi` alone and HDF5 called in `h5` alone: check_calls.py [ROOT].
+"""Checks that MPI is named in `mpi` alone, HDF5 called in `h5` alone, and CLI11 included in `base` alone:
+check_calls.py [ROOT].
 
 There every return code is checked and every handle has an owner; and what does not know MPI's types is the
-same object with any MPI library. Looks at the library, the simulations and
+same object with any MPI library. CLI11 costs a compiler seconds. Looks at the library, the simulations and
 the tools; examples show programs of others, tests and benchmarks may call what they compare with. Prints one
 line per violation and exits with 1 when there is one.
 """
@@ -19,6 +20,7 @@ SUFFIXES = {".hpp", ".cpp", ".h", ".c", ".cu", ".cuh"}
 CALLS = {
     "mpi": re.compile(r"\bP?MPI_[A-Z]\w*|<mpi\.h>|mpi/native\.hpp"),
     "h5": re.compile(r"\bH5[A-Z]{1,2}\w*\s*\("),
+    "base": re.compile(r"<CLI/"),
 }
 # Files outside of the module that may, with the reason.
 EXCEPTIONS = {

@@ -52,6 +52,7 @@ RING_1 = {
     "error": "base",
     "file_content": "output",
     "halo": "layout",
+    "option_parser": "base",
     "output": "output",
     "resume": "output",
     "stream": "output",

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
 #include "base/system.hpp"
 #include "checkpoint/verification.hpp"
 #include "tailrace/error.hpp"
+#include "tailrace/option_parser.hpp"
 
 /// Verifies checkpoints and says as JSON, a line each, what is damaged: what `tailrace checkpoint verify`
 /// shows.
@@ -60,11 +60,11 @@ void verify(const std::vector<std::string>& checkpoints) {
 }  // namespace tailrace
 
 int main(int argc, char** argv) {
-  CLI::App app("Says as JSON, a line for each checkpoint, what is damaged in its file",
-               "tailrace-checkpoint");
+  tailrace::OptionParser parser("Says as JSON, a line for each checkpoint, what is damaged in its file",
+                                "tailrace-checkpoint");
   std::vector<std::string> checkpoints;
-  app.add_option("DIR", checkpoints, "directories with a manifest.json that is whole")->required();
-  CLI11_PARSE(app, argc, argv);
+  parser.option("DIR", checkpoints, "directories with a manifest.json that is whole").required();
+  if (const auto status = parser.read_or_end(argc, argv)) return *status;
   try {
     tailrace::verify(checkpoints);
   } catch (const tailrace::Error& error) {

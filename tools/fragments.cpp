@@ -2,7 +2,6 @@
 // tailrace-fragments: runs a serialised fragment program on the ranks of a job.
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <array>
 #include <cstdio>
@@ -26,6 +25,7 @@
 #include "run/stop.hpp"
 #include "run/tracing.hpp"
 #include "tailrace/comm.hpp"
+#include "tailrace/option_parser.hpp"
 #include "tailrace/run/run.hpp"
 
 namespace {
@@ -53,80 +53,74 @@ struct Account {
   double saved_s = 0, paused_s = 0;
 };
 
-void add_checkpoint_options(CLI::App& app, Options& options) {
+void add_checkpoint_options(OptionParser& parser, Options& options) {
   auto& checkpoints = options.how.checkpoints;
-  auto* const directory = app.add_option(
+  const auto directory = parser.option(
       "--checkpoints", checkpoints.directory,
       "directory of checkpoints: SIGUSR1 asks for one; SIGTERM, SIGINT and the wall-clock limit "
       "end the program with one, status 4");
   const auto add = [&](const char* name, auto& value, const char* text) {
-    return app.add_option(name, value, text)->needs(directory);
+    return parser.option(name, value, text).needs(directory);
   };
   add("--checkpoint-every", checkpoints.rules.every_steps,
       "one each time that a rank has executed so many fragments")
-      ->check(CLI::PositiveNumber);
-  add("--checkpoint-every-s", checkpoints.rules.every_s, "one each so many seconds")
-      ->check(CLI::PositiveNumber);
+      .positive();
+  add("--checkpoint-every-s", checkpoints.rules.every_s, "one each so many seconds").positive();
   add("--checkpoint-mtbf-s", checkpoints.rules.mtbf_s,
       "as often as a mean time between failures of so many seconds asks for")
-      ->check(CLI::PositiveNumber);
-  add("--checkpoint-keep", checkpoints.keep, "the newest that stay")->check(CLI::PositiveNumber);
+      .positive();
+  add("--checkpoint-keep", checkpoints.keep, "the newest that stay").positive();
   add("--checkpoint-compress", options.compress, "none, zstd or zstd:LEVEL");
-  app.add_flag("--resume", checkpoints.resume, "begin with the newest checkpoint that is whole")
-      ->needs(directory);
+  parser.flag("--resume", checkpoints.resume, "begin with the newest checkpoint that is whole")
+      .needs(directory);
   add("--wall-limit", options.wall_limit, "time after which the program ends with a checkpoint: 3600, 55min");
   add("--ready", options.ready, "file to make when signals are listened to");
 }
 
-void add_run_options(CLI::App& app, Options& options) {
-  app.add_option("-t,--threads", options.how.workers, "threads of each rank that run bodies")
-      ->check(CLI::Range(1, max_workers));
-  app.add_option("--live-fragments", options.how.live_fragments,
-                 "fragments of a rank beyond which none are created, unless nothing else can proceed");
-  app.add_option("--live-bytes", options.live_bytes,
-                 "the same for bytes of data fragments, such as 2GB; no limit otherwise");
-  app.add_option("--balance", options.how.balance,
-                 "off; steal: ranks with nothing to do ask others for fragments; diffuse: ranks give to "
-                 "neighbours with less to do; auto: both");
-  app.add_option("--trace", options.trace,
-                 "directory with a folder trace, in which each rank leaves its own");
-  app.add_option("--trace-budget", options.trace_budget,
-                 "bytes of a rank's trace up to which it has each record, such as 64MiB; then sums only");
-  app.add_option("--depth", options.how.depth, "calls within each other; one more is an error")
-      ->check(CLI::PositiveNumber);
-  app.add_flag("--checks", options.checks,
-               "bodies that change an input of type value, which may only be read, are found and named");
+void add_run_options(OptionParser& parser, Options& options) {
+  parser.option("-t,--threads", options.how.workers, "threads of each rank that run bodies, 1 to 1024")
+      .within(1, max_workers);
+  parser.option("--live-fragments", options.how.live_fragments,
+                "fragments of a rank beyond which none are created, unless nothing else can proceed");
+  parser.option("--live-bytes", options.live_bytes,
+                "the same for bytes of data fragments, such as 2GB; no limit otherwise");
+  parser.option("--balance", options.how.balance,
+                "off; steal: ranks with nothing to do ask others for fragments; diffuse: ranks give to "
+                "neighbours with less to do; auto: both");
+  parser.option("--trace", options.trace, "directory with a folder trace, in which each rank leaves its own");
+  parser.option("--trace-budget", options.trace_budget,
+                "bytes of a rank's trace up to which it has each record, such as 64MiB; then sums only");
+  parser.option("--depth", options.how.depth, "calls within each other; one more is an error").positive();
+  parser.flag("--checks", options.checks,
+              "bodies that change an input of type value, which may only be read, are found and named");
 }
 
 /// The options, or the exit status of a command line that ends the program. Words behind FILE are the
 /// program's own; the last one counts of options that are there twice.
 std::variant<Options, int> parse(std::vector<std::string> line, bool says) {
   Options options;
-  CLI::App app("Runs a fragment program on the ranks of a job: [OPTIONS] FILE [ARGUMENT]...", program_name);
-  app.prefix_command();
-  app.option_defaults()->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
-  add_run_options(app, options);
-  app.add_option("--account", options.account, "file to write: what each rank did, as JSON");
-  app.add_option(
+  OptionParser parser("Runs a fragment program on the ranks of a job: [OPTIONS] FILE [ARGUMENT]...",
+                      program_name);
+  parser.stop_at_first_word();
+  add_run_options(parser, options);
+  parser.option("--account", options.account, "file to write: what each rank did, as JSON");
+  parser.option(
       "--status-file", options.status_file,
       "file to write: the exit status of a program that has run to its end; the ranks' own is 0 then, "
       "because launchers wait for seconds where it is another");
-  add_checkpoint_options(app, options);
-  app.add_option("--bodies", options.bodies, "shared object with the bodies of a program in a .json file");
-  app.add_option("--bodies-argument", options.bodies_argument, "text that such an object is given first");
-  app.add_option("--transport", options.transport, "mpi, or local:N for N ranks as threads of one process");
-  app.add_flag(
+  add_checkpoint_options(parser, options);
+  parser.option("--bodies", options.bodies, "shared object with the bodies of a program in a .json file");
+  parser.option("--bodies-argument", options.bodies_argument, "text that such an object is given first");
+  parser.option("--transport", options.transport, "mpi, or local:N for N ranks as threads of one process");
+  parser.flag(
       "--interpret", options.interprets,
       "run it on one thread, fragment after fragment: what it means, without ranks, places and limits");
-  app.add_option("--fault", options.fault, "delays of messages, for tests: delayed=0.3,max_looks=50,seed=7");
-  try {
-    std::ranges::reverse(line);  // as CLI11 wants them
-    app.parse(std::move(line));
-  } catch (const CLI::ParseError& error) {
-    const int status = says ? app.exit(error) : error.get_exit_code();
-    return status == 0 ? 0 : run::exit_status(ErrorKind::usage);
+  parser.option("--fault", options.fault, "delays of messages, for tests: delayed=0.3,max_looks=50,seed=7");
+  if (const auto help = parser.read(std::move(line))) {
+    if (says) say(stdout, *help);
+    return 0;
   }
-  options.words = app.remaining();
+  options.words = parser.rest();
   if (options.words.empty())
     throw Error(ErrorKind::usage, "no program is given", "name a .fa, .so or .json file");
   options.file = options.words.front();

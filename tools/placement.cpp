@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "base/placement.hpp"
 #include "base/system.hpp"
 #include "tailrace/error.hpp"
+#include "tailrace/option_parser.hpp"
 
 /// Says as JSON what this machine looks like and where ranks and their writers would run: what `tailrace
 /// doctor` shows.
@@ -63,14 +63,14 @@ nlohmann::json answer(const Question& question) {
 
 int main(int argc, char** argv) {
   using namespace tailrace;
-  CLI::App app("Where ranks and their writer threads would run on this machine, as JSON.",
-               "tailrace-placement");
+  OptionParser parser("Where ranks and their writer threads would run on this machine, as JSON.",
+                      "tailrace-placement");
   Question question;
   constexpr int most = 1 << 16;
-  app.add_option("RANKS", question.ranks)->required()->check(CLI::Range(1, most));
-  app.add_option("THREADS", question.threads)->required()->check(CLI::Range(1, most));
-  app.add_flag("--bound", question.bound, "each rank is bound to cores of its own");
-  CLI11_PARSE(app, argc, argv);
+  parser.option("RANKS", question.ranks, "of the job, on this machine").required().within(1, most);
+  parser.option("THREADS", question.threads, "of each rank").required().within(1, most);
+  parser.flag("--bound", question.bound, "each rank is bound to cores of its own");
+  if (const auto status = parser.read_or_end(argc, argv)) return *status;
   try {
     say(stdout, answer(question).dump(2) + "\n");
     return 0;

@@ -7,7 +7,6 @@
 ///   tailrace-bench-fragments --counts --ranks 2 8 64
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cmath>
 #include <functional>
@@ -24,6 +23,7 @@
 #include "fragments/runtime.hpp"
 #include "heap.hpp"
 #include "small_programs.hpp"
+#include "tailrace/option_parser.hpp"
 
 using namespace tailrace;
 using namespace tailrace::bench;
@@ -313,15 +313,15 @@ nlohmann::json counts(const Settings& settings) {
 int main(int argc, char** argv) {
   use_one_arena();
   Settings settings;
-  CLI::App app("What parts of a fragment cost");
-  app.add_option("--only", settings.only, "names of the times to take, and nothing else");
-  app.add_option("--rounds", settings.rounds, "samples of each time")->check(CLI::PositiveNumber);
-  app.add_option("--fragments", settings.fragments, "of a long run")->check(CLI::Range(100, 90'000));
-  app.add_flag("--counts", settings.counts, "count instead, without MPI");
-  app.add_option("--ranks", settings.ranks, "numbers of ranks that are counted")->check(CLI::Range(2, 1024));
-  app.add_option("--points", settings.points, "per rank, of the counted graph")->check(CLI::PositiveNumber);
-  app.add_option("--steps", settings.steps, "of the counted graph")->check(CLI::Range(2, 100'000));
-  CLI11_PARSE(app, argc, argv);
+  OptionParser parser("What parts of a fragment cost", "tailrace-bench-fragments");
+  parser.option("--only", settings.only, "names of the times to take, and nothing else");
+  parser.option("--rounds", settings.rounds, "samples of each time").positive();
+  parser.option("--fragments", settings.fragments, "of a long run").within(100, 90'000);
+  parser.flag("--counts", settings.counts, "count instead, without MPI");
+  parser.option("--ranks", settings.ranks, "numbers of ranks that are counted").within(2, 1024);
+  parser.option("--points", settings.points, "per rank, of the counted graph").positive();
+  parser.option("--steps", settings.steps, "of the counted graph").within(2, 100'000);
+  if (const auto status = parser.read_or_end(argc, argv)) return *status;
   if (settings.counts) {
     say(stdout, counts(settings).dump() + "\n");
     return 0;

@@ -6,12 +6,12 @@
 #include <fmt/format.h>
 #include <omp.h>
 
-#include <CLI/CLI.hpp>
 #include <map>
 #include <nlohmann/json.hpp>
 
 #include "base/system.hpp"
 #include "systems.hpp"
+#include "tailrace/option_parser.hpp"
 
 using namespace tailrace;
 using namespace tailrace::bench;
@@ -38,7 +38,7 @@ std::span<const System> systems() {
 namespace {
 
 struct Settings {
-  std::string system = "fragments";
+  std::string system = "fragments", pattern, kernel;
   Shape shape;
   Load load;
   int graphs = 1, workers = 1, repeat = 1;
@@ -46,32 +46,32 @@ struct Settings {
   std::vector<std::int64_t> iterations{0};
 };
 
+/// Changes a value to the one of this name, if there is a name.
 template <class T>
-CLI::CheckedTransformer by_name(const std::vector<std::pair<std::string, T>>& names) {
-  return CLI::CheckedTransformer(names);
+void choose(const std::vector<std::pair<std::string, T>>& names, const std::string& wanted, T& value) {
+  for (const auto& [word, one] : names)
+    if (word == wanted) value = one;
 }
 
-void add_options(CLI::App& app, Settings& s) {
-  app.add_option("--system", s.system, "Who executes the tasks");
-  app.add_option("--pattern", s.shape.pattern)->transform(by_name(pattern_names()));
-  app.add_option("--kernel", s.load.kernel)->transform(by_name(kernel_names()));
-  app.add_option("--width", s.shape.width)->check(CLI::Range(1, 4096));
-  app.add_option("--steps", s.shape.steps)->check(CLI::Range(1, 10'000'000));
-  app.add_option("--radix", s.shape.radix)->check(CLI::PositiveNumber);
-  app.add_option("--period", s.shape.period)->check(CLI::PositiveNumber);
-  app.add_option("--fraction", s.shape.fraction)->check(CLI::Range(0.0, 1.0));
-  app.add_option("--bytes", s.load.bytes, "Of each output")
-      ->check(CLI::Range(min_bytes, std::size_t{1} << 28U));
-  app.add_option("--graphs", s.graphs, "That run at once")->check(CLI::Range(1, 63));
-  app.add_option("--imbalance", s.load.imbalance)->check(CLI::Range(0.0, 2.0));
-  app.add_option("--iterations", s.iterations, "Of the kernel, one row each")->check(CLI::NonNegativeNumber);
-  app.add_option("--repeat", s.repeat, "Runs of each row, of which the fastest counts")
-      ->check(CLI::PositiveNumber);
-  app.add_option("-t,--workers", s.workers, "Threads of a rank")->check(CLI::Range(1, 1024));
-  app.add_flag("--steal", s.steals, "Fragments move to ranks that have nothing to do");
-  app.add_flag("--plant", s.load.planted, "One output is wrong: the run has to end with an error");
-  app.add_flag("--peak", s.peak, "The best rate of the kernel on all threads instead");
-  app.add_flag("--list", s.list, "The systems of this build instead");
+void add_options(OptionParser& parser, Settings& s) {
+  parser.option("--system", s.system, "Who executes the tasks");
+  parser.option("--pattern", s.pattern).name_in(pattern_names());
+  parser.option("--kernel", s.kernel).name_in(kernel_names());
+  parser.option("--width", s.shape.width).within(1, 4096);
+  parser.option("--steps", s.shape.steps).within(1, 10'000'000);
+  parser.option("--radix", s.shape.radix).positive();
+  parser.option("--period", s.shape.period).positive();
+  parser.option("--fraction", s.shape.fraction).within(0.0, 1.0);
+  parser.option("--bytes", s.load.bytes, "Of each output").within(min_bytes, std::size_t{1} << 28U);
+  parser.option("--graphs", s.graphs, "That run at once").within(1, 63);
+  parser.option("--imbalance", s.load.imbalance).within(0.0, 2.0);
+  parser.option("--iterations", s.iterations, "Of the kernel, one row each").not_negative();
+  parser.option("--repeat", s.repeat, "Runs of each row, of which the fastest counts").positive();
+  parser.option("-t,--workers", s.workers, "Threads of a rank").within(1, 1024);
+  parser.flag("--steal", s.steals, "Fragments move to ranks that have nothing to do");
+  parser.flag("--plant", s.load.planted, "One output is wrong: the run has to end with an error");
+  parser.flag("--peak", s.peak, "The best rate of the kernel on all threads instead");
+  parser.flag("--list", s.list, "The systems of this build instead");
 }
 
 /// Work per second of the kernel alone, all threads of all ranks at once.
@@ -145,9 +145,11 @@ int main(int argc, char** argv) {
   const mpi::Environment environment(argc, argv);
   const auto comm = environment.world();
   Settings settings;
-  CLI::App app("Task graphs by one of several systems");
-  add_options(app, settings);
-  CLI11_PARSE(app, argc, argv);
+  OptionParser parser("Task graphs by one of several systems", "tailrace-bench-graphs");
+  add_options(parser, settings);
+  if (const auto status = parser.read_or_end(argc, argv, comm.is_root())) return *status;
+  choose(pattern_names(), settings.pattern, settings.shape.pattern);
+  choose(kernel_names(), settings.kernel, settings.load.kernel);
   try {
     const auto found = answer(comm, settings);
     if (comm.is_root()) say(stdout, found.dump() + "\n");

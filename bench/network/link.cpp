@@ -12,7 +12,6 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
-#include <CLI/CLI.hpp>
 #include <array>
 #include <cstring>
 #include <deque>
@@ -20,6 +19,7 @@
 #include <vector>
 
 #include "base/system.hpp"
+#include "tailrace/option_parser.hpp"
 
 namespace {
 
@@ -106,12 +106,13 @@ void relay(int a, int b, double delay_s) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  CLI::App app{"A link with a given delay between two network namespaces."};
+  tailrace::OptionParser parser("A link with a given delay between two network namespaces.",
+                                "tailrace-bench-link");
   double delay_us = 0;
   std::vector<std::string> names;
-  app.add_option("--delay-us", delay_us, "Microseconds, each way")->check(CLI::Range(0.0, 1e6));
-  app.add_option("names", names, "Its two interfaces")->expected(2)->required();
-  CLI11_PARSE(app, argc, argv);
+  parser.option("--delay-us", delay_us, "Microseconds, each way").within(0.0, 1e6);
+  parser.option("names", names, "Its two interfaces").values(2).required();
+  if (const auto status = parser.read_or_end(argc, argv)) return *status;
   const int a = open_interface(names[0]), b = open_interface(names[1]);
   std::cout << "ready" << std::endl;
   go_first();

@@ -3,13 +3,13 @@
 /// JSON on standard output; or, with --tests check, whether adapters keep order, sizes and contents.
 ///   mpirun -n 2 tailrace-bench-network --windows 50 --sizes 0 8 4096
 ///   mpirun -n 4 tailrace-bench-network --tests group --sizes 8 4096
-#include <CLI/CLI.hpp>
 #include <iostream>
 #include <map>
 #include <nlohmann/json.hpp>
 
 #include "room.hpp"
 #include "tailrace/error.hpp"
+#include "tailrace/option_parser.hpp"
 #include "tests.hpp"
 
 using namespace tailrace;
@@ -73,20 +73,20 @@ int run(mpi::CommView comm, const Order& order) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  CLI::App app{"Messages between ranks through every adapter."};
+  OptionParser parser("Messages between ranks through every adapter.", "tailrace-bench-network");
   Order order;
   Settings& settings = order.settings;
-  app.add_option("--tests", order.tests, "Which tests")->check(CLI::IsMember(kinds));
-  app.add_option("--sizes", settings.sizes, "Bytes of a message")->check(CLI::Range(0, 1 << 30));
-  app.add_option("--windows", settings.windows, "Windows that are timed")->check(CLI::Range(1, 1000000));
-  app.add_option("--messages", settings.messages, "Messages of a window")->check(CLI::Range(2, 100000));
-  app.add_option("--adapters", order.adapters, "Which adapters (default: all)")
-      ->check(CLI::IsMember(names_of(all_adapters())));
-  app.add_option("--threads", order.level, "Level of thread support")->check(CLI::IsMember(levels));
-  app.add_flag("--cycled", settings.cycled, "Each message from another place");
-  app.add_flag("--bounced", settings.bounced, "Ping-pong sends back what came");
-  app.add_flag("--touched", settings.touched, "Received bytes are read");
-  CLI11_PARSE(app, argc, argv);
+  parser.option("--tests", order.tests, "Which tests").name_in(kinds);
+  parser.option("--sizes", settings.sizes, "Bytes of a message").within(0, 1 << 30);
+  parser.option("--windows", settings.windows, "Windows that are timed").within(1, 1000000);
+  parser.option("--messages", settings.messages, "Messages of a window").within(2, 100000);
+  parser.option("--adapters", order.adapters, "Which adapters (default: all)")
+      .one_of(names_of(all_adapters()));
+  parser.option("--threads", order.level, "Level of thread support").name_in(levels);
+  parser.flag("--cycled", settings.cycled, "Each message from another place");
+  parser.flag("--bounced", settings.bounced, "Ping-pong sends back what came");
+  parser.flag("--touched", settings.touched, "Received bytes are read");
+  if (const auto status = parser.read_or_end(argc, argv)) return *status;
   if (!order.adapters.empty())
     std::erase_if(settings.adapters, [&](const Adapter& one) {
       return std::find(order.adapters.begin(), order.adapters.end(), one.name) == order.adapters.end();

@@ -3,7 +3,6 @@
 /// the same sweeps by one and then by the other in each round, and how far their results are apart. JSON on
 /// standard output.
 ///   mpirun -n 2 tailrace-bench-poisson --cells 2048 2048 1 --blocks 128 128 1 --method cg --sweeps 50
-#include <CLI/CLI.hpp>
 #include <cmath>
 #include <iterator>
 #include <nlohmann/json.hpp>
@@ -16,6 +15,7 @@
 #include "plain_solver.hpp"
 #include "solver.hpp"
 #include "tailrace/error.hpp"
+#include "tailrace/option_parser.hpp"
 
 using namespace tailrace;
 
@@ -142,20 +142,19 @@ int main(int argc, char** argv) {
   const mpi::Environment environment(argc, argv);
   const auto comm = environment.world();
   Settings settings;
-  CLI::App app("Poisson's equation by fragments and by plain MPI, round by round");
-  app.add_option("--cells", settings.cells, "Points along x, y, z")->expected(3)->check(CLI::PositiveNumber);
-  app.add_option("--blocks", settings.blocks, "Points of a block")->expected(3)->check(CLI::PositiveNumber);
-  app.add_option("--method", settings.method)->check(CLI::IsMember({"jacobi", "gauss-seidel", "cg"}));
-  app.add_option("--sweeps", settings.sweeps, "Sweeps of a round")->check(CLI::PositiveNumber);
-  app.add_option("--rounds", settings.rounds)->check(CLI::PositiveNumber);
-  app.add_option("-t,--workers", settings.workers, "Threads of a rank that run fragments")
-      ->check(CLI::Range(1, 1024));
-  app.add_option("--balance", settings.balance, "Of fragments that may move")
-      ->check(CLI::IsMember(
-          std::vector<std::string>(fragments::balance_words.begin(), fragments::balance_words.end())));
-  app.add_option("--slow-rank", settings.slow_rank, "A rank that has half of its core, each rank having one")
-      ->check(CLI::Range(0, comm.size() - 1));
-  CLI11_PARSE(app, argc, argv);
+  OptionParser parser("Poisson's equation by fragments and by plain MPI, round by round",
+                      "tailrace-bench-poisson");
+  parser.option("--cells", settings.cells, "Points along x, y, z").values(3).positive();
+  parser.option("--blocks", settings.blocks, "Points of a block").values(3).positive();
+  parser.option("--method", settings.method).one_of({"jacobi", "gauss-seidel", "cg"});
+  parser.option("--sweeps", settings.sweeps, "Sweeps of a round").positive();
+  parser.option("--rounds", settings.rounds).positive();
+  parser.option("-t,--workers", settings.workers, "Threads of a rank that run fragments").within(1, 1024);
+  parser.option("--balance", settings.balance, "Of fragments that may move")
+      .one_of(std::vector<std::string>(fragments::balance_words.begin(), fragments::balance_words.end()));
+  parser.option("--slow-rank", settings.slow_rank, "A rank that has half of its core, each rank having one")
+      .within(0, comm.size() - 1);
+  if (const auto status = parser.read_or_end(argc, argv, comm.is_root())) return *status;
   const auto found = measure(comm, settings);
   if (comm.is_root()) say(stdout, found.dump() + "\n");
 }

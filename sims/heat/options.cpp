@@ -3,8 +3,6 @@
 
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
-
 #include <array>
 #include <charconv>
 #include <fstream>
@@ -36,19 +34,20 @@ void finalize_case(CommandLine& line, int argc, const char* const* argv) {
 std::variant<Options, run::Notice> parse_options(int argc, const char* const* argv, NumberRule own) {
   CommandLine line;
   line.options.exchange.own_rule = std::move(own);
-  const auto app = run::make_parser(program_info);
-  run::add_case_options(*app, line);
-  run::add_exchange_option(*app, line);
-  app->add_option("class", line.npb_class, "instead of a case: a class of NPB, S, W, A, B, C, D or E")
-      ->type_name("CLASS")
-      ->group("Files");
-  app->add_option("--input", line.npb_input,
-                  "with a class: NPB's inputua.data, which replaces four of its values")
-      ->type_name("FILE")
-      ->group("Files");
-  app->add_flag("--verbose", line.verbose,
-                "a line for each adaptation, and the times of the phases, as NPB prints them");
-  if (auto notice = run::read_words(*app, program_info, line, argc, argv)) return std::move(*notice);
+  auto parser = run::make_parser(program_info);
+  run::add_case_options(parser, line);
+  run::add_exchange_option(parser, line);
+  parser.option("class", line.npb_class, "instead of a case: a class of NPB, S, W, A, B, C, D or E")
+      .type("CLASS")
+      .group("Files");
+  parser
+      .option("--input", line.npb_input,
+              "with a class: NPB's inputua.data, which replaces four of its values")
+      .type("FILE")
+      .group("Files");
+  parser.flag("--verbose", line.verbose,
+              "a line for each adaptation, and the times of the phases, as NPB prints them");
+  if (auto notice = run::read_words(parser, program_info, line, argc, argv)) return std::move(*notice);
   finalize_case(line, argc, argv);
   apply_case(line);
   return std::move(line.options);

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "options.hpp"
 
-#include <CLI/CLI.hpp>
-
 #include "command_line.hpp"
 #include "conversion.hpp"
 #include "tailrace/error.hpp"
@@ -11,10 +9,10 @@ namespace tailrace::molecules {
 
 std::variant<Options, run::Notice> parse_options(int argc, const char* const* argv) {
   CommandLine line;
-  const auto app = run::make_parser(program_info);
-  run::add_case_options(*app, line);
-  run::add_conversion_options(*app, format_names(), line.conversion);
-  if (auto notice = run::read_words(*app, program_info, line, argc, argv)) return std::move(*notice);
+  auto parser = run::make_parser(program_info);
+  run::add_case_options(parser, line);
+  run::add_conversion_options(parser, format_names(), line.conversion);
+  if (auto notice = run::read_words(parser, program_info, line, argc, argv)) return std::move(*notice);
   run::finalize(line, argc, argv, "", line.options);
   if (!line.case_file.empty())
     apply_case(line);

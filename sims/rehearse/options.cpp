@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <CLI/CLI.hpp>
 #include <array>
 #include <optional>
 
@@ -76,21 +75,22 @@ std::string setting_of(const KeyOption& option, const std::vector<std::string>& 
   return fmt::format("{}=[{}]", option.key, fmt::join(list, ", "));
 }
 
-void add_verify_options(CLI::App& app, bool& verify, std::string& file) {
+void add_verify_options(OptionParser& parser, bool& verify, std::string& file) {
   const std::string group = "Files";
-  app.add_flag("--verify", verify,
-               "compare every value with the formula after the run, or of FILE and do nothing else")
-      ->group(group);
-  app.add_option("FILE", file, "with --verify: the file of an earlier run")->type_name("")->group(group);
+  parser
+      .flag("--verify", verify,
+            "compare every value with the formula after the run, or of FILE and do nothing else")
+      .group(group);
+  parser.option("FILE", file, "with --verify: the file of an earlier run").type("").group(group);
 }
 
-void add_key_options(CLI::App& app, KeyTexts& texts) {
+void add_key_options(OptionParser& parser, KeyTexts& texts) {
   for (std::size_t i = 0; i < key_options.size(); ++i)
-    app.add_option(key_options[i].name, texts[i], key_options[i].help)
-        ->type_name(key_options[i].type)
-        ->expected(1)
-        ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
-        ->group("Load (each is a key of a case)");
+    parser.option(key_options[i].name, texts[i], key_options[i].help)
+        .type(key_options[i].type)
+        .values(1)
+        .repeated()
+        .group("Load (each is a key of a case)");
 }
 
 /// A look at a file instead of a run, if that is what was asked for.
@@ -114,11 +114,11 @@ std::variant<Options, run::Notice> parse_options(int argc, const char* const* ar
   CommandLine line;
   KeyTexts texts;
   std::string file;
-  const auto app = run::make_parser(program_info);
-  run::add_case_options(*app, line);
-  add_verify_options(*app, line.options.verify, file);
-  add_key_options(*app, texts);
-  if (auto notice = run::read_words(*app, program_info, line, argc, argv)) return std::move(*notice);
+  auto parser = run::make_parser(program_info);
+  run::add_case_options(parser, line);
+  add_verify_options(parser, line.options.verify, file);
+  add_key_options(parser, texts);
+  if (auto notice = run::read_words(parser, program_info, line, argc, argv)) return std::move(*notice);
   if (auto options = verification(line, file)) return std::move(*options);
   run::finalize(line, argc, argv, "", line.options);
   for (std::size_t i = 0; i < key_options.size(); ++i)

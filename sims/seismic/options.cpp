@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "options.hpp"
 
-#include <CLI/CLI.hpp>
-
 #include "command_line.hpp"
 #include "tailrace/error.hpp"
 
@@ -28,13 +26,13 @@ void finalize_case(CommandLine& line, int argc, const char* const* argv) {
 
 std::variant<Options, run::Notice> parse_options(int argc, const char* const* argv) {
   CommandLine line;
-  const auto app = run::make_parser(program_info);
-  run::add_case_options(*app, line);
-  run::add_device_option(*app, line);
-  app->add_option("words", line.proxy, "instead of a case: as the public Fletcher programs are called")
-      ->type_name("FORM NX NY NZ ABSORB DX DY DZ DT TMAX")
-      ->group("Files");
-  if (auto notice = run::read_words(*app, program_info, line, argc, argv)) return std::move(*notice);
+  auto parser = run::make_parser(program_info);
+  run::add_case_options(parser, line);
+  run::add_device_option(parser, line);
+  parser.option("words", line.proxy, "instead of a case: as the public Fletcher programs are called")
+      .type("FORM NX NY NZ ABSORB DX DY DZ DT TMAX")
+      .group("Files");
+  if (auto notice = run::read_words(parser, program_info, line, argc, argv)) return std::move(*notice);
   finalize_case(line, argc, argv);
   apply_case(line);
   return std::move(line.options);

@@ -4,14 +4,9 @@
 #include <string>
 #include <vector>
 
-namespace tailrace::ultrasound {
+#include "tailrace/option_parser.hpp"
 
-/// Describes how an option is written on a command line.
-struct OptionForm {
-  std::string short_name;  ///< one letter, or empty
-  std::string long_name;   ///< without the dashes, or empty
-  bool takes_value = false;
-};
+namespace tailrace::ultrasound {
 
 /// Writes a command line out in full by the rules of getopt_long, which k-Wave's binaries follow: a long name
 /// may be shortened as long as only one option begins so, and a name that is written out goes before longer

@@ -5,7 +5,6 @@
 #include <fmt/ranges.h>
 #include <omp.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
@@ -35,103 +34,100 @@ int default_threads() {
   return omp_get_num_procs();
 }
 
-void add_input_options(CLI::App& app, CommandLine& line) {
+void add_input_options(OptionParser& parser, CommandLine& line) {
   auto& options = line.options;
-  app.add_option("-i", options.input, "k-Wave input file")->type_name("FILE")->group("Files");
-  app.add_option("-o", line.output, "output file")->type_name("FILE")->group("Files");
-  app.add_option("--case", line.case_file, "case file (.toml) or k-Wave input (.h5), instead of -i and -o")
-      ->type_name("FILE")
-      ->group("Files");
-  app.add_option("--out", line.out_directory, "run directory of --case; must not exist")
-      ->type_name("DIR")
-      ->group("Files");
-  app.add_option("--set", line.settings, "override a key of the case, such as time.steps=50")
-      ->type_name("KEY=VALUE")
-      ->group("Files")
-      ->allow_extra_args(false)
-      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
-  app.add_flag("--overwrite", line.overwrite, "an existing run directory may be used")->group("Files");
-  run::add_check_options(app, line);
-  app.add_option("--run-dir", line.run_directory,
-                 "with -i and -o: also write run.json, progress and traces here")
-      ->type_name("DIR")
-      ->group("Files");
+  parser.option("-i", options.input, "k-Wave input file").type("FILE").group("Files");
+  parser.option("-o", line.output, "output file").type("FILE").group("Files");
+  parser.option("--case", line.case_file, "case file (.toml) or k-Wave input (.h5), instead of -i and -o")
+      .type("FILE")
+      .group("Files");
+  parser.option("--out", line.out_directory, "run directory of --case; must not exist")
+      .type("DIR")
+      .group("Files");
+  parser.option("--set", line.settings, "override a key of the case, such as time.steps=50")
+      .type("KEY=VALUE")
+      .group("Files")
+      .repeated();
+  parser.flag("--overwrite", line.overwrite, "an existing run directory may be used").group("Files");
+  run::add_check_options(parser, line);
+  parser
+      .option("--run-dir", line.run_directory,
+              "with -i and -o: also write run.json, progress and traces here")
+      .type("DIR")
+      .group("Files");
 }
 
-/// Accepts integers from 1 (or `least`) to `most`; the limits are in the help text, not in the type.
-CLI::Validator within(std::int64_t least, std::int64_t most) {
-  return CLI::Range(least, most).description("");
-}
-
-void add_run_options(CLI::App& app, CommandLine& line) {
+void add_run_options(OptionParser& parser, CommandLine& line) {
   constexpr auto any = max_steps;
   auto& options = line.options;
-  const auto number = [&](const std::string& name, auto& value, const std::string& help,
-                          CLI::Validator check) {
-    app.add_option(name, value, help)->check(std::move(check))->type_name("N")->group("Run");
+  const auto number = [&](const std::string& name, auto& value, const std::string& help, std::int64_t least,
+                          std::int64_t most) {
+    parser.option(name, value, help).within(least, most).type("N").group("Run");
   };
-  number("-t", line.run.threads, "threads per rank (default: OMP_NUM_THREADS or all cores)", within(1, 4096));
-  number("-r", options.progress_percent, "progress interval in percent, 1 to 100 (default: 5)",
-         within(1, 100));
-  number("-g", line.gpu, "the GPU that computes; where there is none the processor does", within(0, 1023));
-  run::add_device_option(app, line);
-  number("-s", line.start, "first recorded time step, counted from 1 (default: 1)", within(1, any));
-  number("--benchmark", line.benchmark_steps, "run N steps instead of the input's Nt", within(1, any));
-  number("--verbose", options.verbosity, "0, 1 or 2 (default: 0)", within(0, 2));
-  app.add_flag("--quiet", line.run.quiet, "print errors and warnings only")->group("Run");
-  app.add_option("--precision", line.precision, "float32 (default) or float64, of the whole computation")
-      ->type_name("TYPE")
-      ->group("Run");
-  app.add_option("--wall-limit", line.run.wall_limit,
-                 "stop in good order after this time, such as 3600 or 55min")
-      ->type_name("TIME")
-      ->group("Run");
-  app.add_flag("--resume", line.run.resume, "resume from the newest checkpoint in the run directory")
-      ->group("Run");
-  run::add_schema_options(app, line.run);
-  app.add_flag("--version", line.run.version, "print the versions of program and libraries")->group("Run");
+  number("-t", line.run.threads, "threads per rank (default: OMP_NUM_THREADS or all cores)", 1, 4096);
+  number("-r", options.progress_percent, "progress interval in percent, 1 to 100 (default: 5)", 1, 100);
+  number("-g", line.gpu, "the GPU that computes; where there is none the processor does", 0, 1023);
+  run::add_device_option(parser, line);
+  number("-s", line.start, "first recorded time step, counted from 1 (default: 1)", 1, any);
+  number("--benchmark", line.benchmark_steps, "run N steps instead of the input's Nt", 1, any);
+  number("--verbose", options.verbosity, "0, 1 or 2 (default: 0)", 0, 2);
+  parser.flag("--quiet", line.run.quiet, "print errors and warnings only").group("Run");
+  parser.option("--precision", line.precision, "float32 (default) or float64, of the whole computation")
+      .type("TYPE")
+      .group("Run");
+  parser
+      .option("--wall-limit", line.run.wall_limit,
+              "stop in good order after this time, such as 3600 or 55min")
+      .type("TIME")
+      .group("Run");
+  parser.flag("--resume", line.run.resume, "resume from the newest checkpoint in the run directory")
+      .group("Run");
+  run::add_schema_options(parser, line.run);
+  parser.flag("--version", line.run.version, "print the versions of program and libraries").group("Run");
 }
 
-void add_checkpoint_options(CLI::App& app, CommandLine& line) {
+void add_checkpoint_options(OptionParser& parser, CommandLine& line) {
   constexpr auto any = max_steps;
   const std::string group = "Checkpoints";
-  app.add_option("--checkpoint_file", line.checkpoint_file,
-                 "where the state of an unfinished run is kept; a run resumes from it if it exists")
-      ->type_name("FILE")
-      ->group(group);
-  app.add_option("--checkpoint_interval", line.checkpoint_interval_s,
-                 "save the state and end after this time")
-      ->check(within(1, any))
-      ->type_name("SECONDS")
-      ->group(group);
-  app.add_option("--checkpoint_timesteps", line.checkpoint_timesteps,
-                 "save the state and end after so many steps")
-      ->check(within(1, any))
-      ->type_name("N")
-      ->group(group);
-  run::add_conversion_options(app, {kwave_format_name}, line.conversion);
+  parser
+      .option("--checkpoint_file", line.checkpoint_file,
+              "where the state of an unfinished run is kept; a run resumes from it if it exists")
+      .type("FILE")
+      .group(group);
+  parser.option("--checkpoint_interval", line.checkpoint_interval_s, "save the state and end after this time")
+      .within(1, any)
+      .type("SECONDS")
+      .group(group);
+  parser
+      .option("--checkpoint_timesteps", line.checkpoint_timesteps,
+              "save the state and end after so many steps")
+      .within(1, any)
+      .type("N")
+      .group(group);
+  run::add_conversion_options(parser, {kwave_format_name}, line.conversion);
 }
 
-void add_sensor_options(CLI::App& app, CommandLine& line) {
+void add_sensor_options(OptionParser& parser, CommandLine& line) {
   const std::string group = "Record (default: --p_raw)";
   auto& sensor_data = line.options.sensor_data;
   for (std::size_t i = 0; i < sensor_quantities.size(); ++i) {
     const std::string name = sensor_quantities[i].name;
     const std::string flags = name == "p_raw" ? "-p,--p_raw" : name == "u_raw" ? "-u,--u_raw" : "--" + name;
-    app.add_flag(flags, sensor_data.wanted[i], sensor_quantities[i].help)->group(group);
+    parser.flag(flags, sensor_data.wanted[i], sensor_quantities[i].help).group(group);
   }
-  app.add_flag("--copy_sensor_mask", sensor_data.copy_sensor_mask, "copy the sensor mask to the output")
-      ->group(group);
+  parser.flag("--copy_sensor_mask", sensor_data.copy_sensor_mask, "copy the sensor mask to the output")
+      .group(group);
 }
 
-void add_write_options(CLI::App& app, CommandLine& line) {
-  run::add_write_options(app, line.write);
-  run::add_trace_option(app, line.trace);
-  app.add_option("-c", line.deflate_level,
-                 "compression: 0 none (default), 1 to 9 sink hdf5-chunked with that level")
-      ->check(within(0, 9))
-      ->type_name("LEVEL")
-      ->group("Output");
+void add_write_options(OptionParser& parser, CommandLine& line) {
+  run::add_write_options(parser, line.write);
+  run::add_trace_option(parser, line.trace);
+  parser
+      .option("-c", line.deflate_level,
+              "compression: 0 none (default), 1 to 9 sink hdf5-chunked with that level")
+      .within(0, 9)
+      .type("LEVEL")
+      .group("Output");
 }
 
 /// Checks what concerns the whole command line and is made from several options.
@@ -215,25 +211,13 @@ void finish_native_mode(CommandLine& line) {
 }
 
 /// Defines all options; values go to `line`, which has to outlive the parser.
-std::unique_ptr<CLI::App> make_parser(CommandLine& line) {
-  auto app = run::make_parser(program_info);
-  app->allow_extras();  // a forgotten value is reported before the word that is left over by it
-  add_input_options(*app, line);
-  add_run_options(*app, line);
-  add_checkpoint_options(*app, line);
-  add_sensor_options(*app, line);
-  add_write_options(*app, line);
-  return app;
-}
-
-std::vector<OptionForm> forms_of(const CLI::App& app) {
-  std::vector<OptionForm> forms;
-  for (const auto* option : app.get_options()) {
-    const bool takes_value = option->get_items_expected_max() > 0;
-    for (const auto& name : option->get_snames()) forms.push_back({name, "", takes_value});
-    for (const auto& name : option->get_lnames()) forms.push_back({"", name, takes_value});
-  }
-  return forms;
+void add_options(OptionParser& parser, CommandLine& line) {
+  parser.keep_unknown();  // a forgotten value is reported before the word that is left over by it
+  add_input_options(parser, line);
+  add_run_options(parser, line);
+  add_checkpoint_options(parser, line);
+  add_sensor_options(parser, line);
+  add_write_options(parser, line);
 }
 
 }  // namespace
@@ -254,23 +238,17 @@ Precision parse_precision(const char* name, const std::string& text) {
 std::variant<Options, run::Notice> parse_options(int argc, const char* const* argv) {
   CommandLine line;
   line.run.threads = 0;
-  const auto app = make_parser(line);
-  auto arguments = resolve_arguments({argv + 1, argv + argc}, forms_of(*app));
-  try {
-    std::reverse(arguments.begin(), arguments.end());  // as the parser wants them
-    app->parse(std::move(arguments));
-  } catch (const CLI::CallForHelp&) {
-    return run::Notice{app->help()};
-  } catch (const CLI::ParseError& error) {
-    throw Error(ErrorKind::usage, fmt::format("{}. Fix: --help lists the options", error.what()));
-  }
+  auto parser = run::make_parser(program_info);
+  add_options(parser, line);
+  if (auto help = parser.read(resolve_arguments({argv + 1, argv + argc}, parser.forms())))
+    return run::Notice{std::move(*help)};
   if (line.run.version) return run::Notice{version_text()};
   if (auto text = run::answer_schema(line.run, *program_info.schema)) return run::Notice{std::move(*text)};
   auto& options = line.options;
   options.check_only = line.check_only;
   options.conversion = run::asked_for(line.conversion);
   options.case_mode = !line.case_file.empty();
-  const auto left = app->remaining();
+  const auto left = parser.rest();
   const bool has_unknown_option =
       std::any_of(left.begin(), left.end(), [](const auto& word) { return word.starts_with("-"); });
   if (!options.case_mode && !has_unknown_option) check_files(line);

@@ -3,8 +3,6 @@
 
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
-
 #include <algorithm>
 
 #include "base/system.hpp"
@@ -150,10 +148,10 @@ CaseOutputs resolve_outputs(mpi::CommView comm, const CaseOptions& options, cons
 
 std::optional<Notice> read_case_words(const ProgramInfo& info, CaseWords& words, int argc,
                                       const char* const* argv, CaseOptions& options) {
-  const auto app = make_parser(info);
-  add_case_options(*app, words);
-  if (has_exchange_keys(*info.schema)) add_exchange_option(*app, words);
-  if (auto notice = read_words(*app, info, words, argc, argv)) return notice;
+  auto parser = make_parser(info);
+  add_case_options(parser, words);
+  if (has_exchange_keys(*info.schema)) add_exchange_option(parser, words);
+  if (auto notice = read_words(parser, info, words, argc, argv)) return notice;
   if (words.case_file.empty()) throw Error(ErrorKind::usage, "no case. Fix: add --case FILE.toml");
   finalize(words, argc, argv, "", options);
   return {};

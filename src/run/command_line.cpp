@@ -5,7 +5,6 @@
 #include <fmt/ranges.h>
 #include <omp.h>
 
-#include <CLI/CLI.hpp>
 #include <cstdlib>
 #include <nlohmann/json.hpp>
 
@@ -35,9 +34,9 @@ std::string list_text() {
 
 }  // namespace
 
-void add_write_options(CLI::App& app, output::OptionTexts& texts) {
+void add_write_options(OptionParser& parser, output::OptionTexts& texts) {
   const auto add = [&](const char* name, std::string& text, const char* type, const std::string& help) {
-    app.add_option(name, text, help)->type_name(type)->group("Output");
+    parser.option(name, text, help).type(type).group("Output");
   };
   add("--write", texts.write, "STRATEGY", "who writes: " + output::strategy_forms());
   add("--sink", texts.sink, "SINK", "what the file is: " + output::sink_forms());
@@ -47,53 +46,41 @@ void add_write_options(CLI::App& app, output::OptionTexts& texts) {
   add("--stripe", texts.stripe, "SIZE", "of these stripes, such as 16MiB [4MiB]");
   add("--lustre-count", texts.lustre_count, "N", "stripes of the output file on Lustre");
   add("--lustre-size", texts.lustre_size, "SIZE", "of each of these stripes, such as 4MiB");
-  app.add_flag("--plan", texts.plan,
-               "measure the first outputs, predict the run under each strategy, and stop")
-      ->group("Output");
+  parser
+      .flag("--plan", texts.plan, "measure the first outputs, predict the run under each strategy, and stop")
+      .group("Output");
   add("--bind", texts.bind, "HOW",
       "auto: writer threads run where nobody computes (default); none: wherever the system likes");
   add("--fault", texts.fault, "SPEC", "inject failures, such as write:every=7,seed=3");
 }
 
-void add_trace_option(CLI::App& app, std::string& text) {
-  app.add_option("--trace", text, "in the run directory: off, on (default), papi: hardware counters too")
-      ->type_name("MODE")
-      ->group("Output");
+void add_trace_option(OptionParser& parser, std::string& text) {
+  parser.option("--trace", text, "in the run directory: off, on (default), papi: hardware counters too")
+      .type("MODE")
+      .group("Output");
 }
 
-void add_schema_options(CLI::App& app, RunWords& words) {
-  app.add_flag("--case-template", words.case_template, "print a case with all keys")->group("Run");
-  app.add_flag("--case-schema", words.case_schema, "print the JSON schema of a case")->group("Run");
+void add_schema_options(OptionParser& parser, RunWords& words) {
+  parser.flag("--case-template", words.case_template, "print a case with all keys").group("Run");
+  parser.flag("--case-schema", words.case_schema, "print the JSON schema of a case").group("Run");
 }
 
-void add_run_options(CLI::App& app, RunWords& words) {
+void add_run_options(OptionParser& parser, RunWords& words) {
   constexpr int max_threads = 4096;
   words.threads = std::getenv("OMP_NUM_THREADS") != nullptr ? omp_get_max_threads() : 1;
-  app.add_option("-t", words.threads, "threads per rank (default: OMP_NUM_THREADS or 1)")
-      ->check(CLI::Range(1, max_threads).description(""))
-      ->type_name("N")
-      ->group("Run");
-  app.add_option("--wall-limit", words.wall_limit,
-                 "stop in good order after this time, such as 3600 or 55min")
-      ->type_name("TIME")
-      ->group("Run");
-  app.add_flag("--resume", words.resume, "resume from the newest checkpoint in the run directory")
-      ->group("Run");
-  app.add_flag("--quiet", words.quiet, "print errors and warnings only")->group("Run");
-  app.add_flag("--version", words.version, "print the versions of program and libraries")->group("Run");
-  app.add_flag("--list", words.list, "print the strategies, each with the sinks it serves")->group("Run");
-  add_schema_options(app, words);
-}
-
-std::optional<std::string> read_words(CLI::App& app, int argc, const char* const* argv) {
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::CallForHelp&) {
-    return app.help();
-  } catch (const CLI::ParseError& error) {
-    throw Error(ErrorKind::usage, fmt::format("{}. Fix: --help lists the options", error.what()));
-  }
-  return {};
+  parser.option("-t", words.threads, "threads per rank (default: OMP_NUM_THREADS or 1)")
+      .within(1, max_threads)
+      .type("N")
+      .group("Run");
+  parser.option("--wall-limit", words.wall_limit, "stop in good order after this time, such as 3600 or 55min")
+      .type("TIME")
+      .group("Run");
+  parser.flag("--resume", words.resume, "resume from the newest checkpoint in the run directory")
+      .group("Run");
+  parser.flag("--quiet", words.quiet, "print errors and warnings only").group("Run");
+  parser.flag("--version", words.version, "print the versions of program and libraries").group("Run");
+  parser.flag("--list", words.list, "print the strategies, each with the sinks it serves").group("Run");
+  add_schema_options(parser, words);
 }
 
 std::optional<std::string> answer(const RunWords& words, const std::string& program) {

@@ -5,7 +5,6 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <filesystem>
 
@@ -15,6 +14,7 @@
 #include "checkpoint/streams.hpp"
 #include "mpi/verdict.hpp"
 #include "tailrace/error.hpp"
+#include "tailrace/option_parser.hpp"
 
 namespace tailrace::run {
 
@@ -100,9 +100,10 @@ StepIndex step_of_run(mpi::CommView comm, const std::string& path, std::optional
 
 }  // namespace
 
-void add_conversion_options(CLI::App& app, const std::vector<std::string>& formats, Conversion& words) {
+void add_conversion_options(OptionParser& parser, const std::vector<std::string>& formats,
+                            Conversion& words) {
   const auto add = [&](const char* name, std::string& text, const std::string& type, const char* help) {
-    app.add_option(name, text, help)->type_name(type)->group("Checkpoints in other formats");
+    parser.option(name, text, help).type(type).group("Checkpoints in other formats");
   };
   add("--checkpoint-from", words.from, "PATH", "convert this checkpoint, and compute nothing");
   add("--checkpoint-to", words.to, "PATH",

@@ -5,7 +5,6 @@
 #include <fmt/ranges.h>
 #include <omp.h>
 
-#include <CLI/CLI.hpp>
 #include <cstdlib>
 #include <filesystem>
 
@@ -49,73 +48,70 @@ RunOptions run_options(const std::string& program, const CaseOptions& options) {
 
 }  // namespace
 
-std::unique_ptr<CLI::App> make_parser(const ProgramInfo& info) {
-  constexpr std::size_t column = 34;
-  auto app = std::make_unique<CLI::App>(info.purpose, info.program());
-  app->get_formatter()->column_width(column);
-  app->option_defaults()->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
-  app->footer(info.footer);
-  return app;
+OptionParser make_parser(const ProgramInfo& info) {
+  return {info.purpose, info.program(), info.footer};
 }
 
-void add_case_options(CLI::App& app, CaseWords& words) {
+void add_case_options(OptionParser& parser, CaseWords& words) {
   const std::string group = "Files";
-  app.add_option("--case", words.case_file, "case file (.toml)")->type_name("FILE")->group(group);
-  app.add_option("--out", words.out_directory, "run directory to make: output.h5, run.json, trace")
-      ->type_name("DIR")
-      ->group(group);
-  app.add_option("-o", words.output, "output file, alone or instead of DIR/output.h5")
-      ->type_name("FILE")
-      ->group(group);
-  app.add_option("--set", words.settings, "override a key of the case, such as time.steps=50")
-      ->type_name("KEY=VALUE")
-      ->group(group)
-      ->allow_extra_args(false)
-      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
-  app.add_flag("--overwrite", words.overwrite, "an existing run directory or output file may be replaced")
-      ->group(group);
-  add_check_options(app, words);
-  add_write_options(app, words.write);
-  add_trace_option(app, words.trace);
-  add_run_options(app, words.run);
+  parser.option("--case", words.case_file, "case file (.toml)").type("FILE").group(group);
+  parser.option("--out", words.out_directory, "run directory to make: output.h5, run.json, trace")
+      .type("DIR")
+      .group(group);
+  parser.option("-o", words.output, "output file, alone or instead of DIR/output.h5")
+      .type("FILE")
+      .group(group);
+  parser.option("--set", words.settings, "override a key of the case, such as time.steps=50")
+      .type("KEY=VALUE")
+      .group(group)
+      .repeated();
+  parser.flag("--overwrite", words.overwrite, "an existing run directory or output file may be replaced")
+      .group(group);
+  add_check_options(parser, words);
+  add_write_options(parser, words.write);
+  add_trace_option(parser, words.trace);
+  add_run_options(parser, words.run);
 }
 
-void add_exchange_option(CLI::App& app, CaseWords& words) {
-  app.add_option("--exchange", words.exchange,
-                 "transport of values between ranks, such as isend [auto: the fastest]")
-      ->type_name("NAME")
-      ->group("Run");
+void add_exchange_option(OptionParser& parser, CaseWords& words) {
+  parser
+      .option("--exchange", words.exchange,
+              "transport of values between ranks, such as isend [auto: the fastest]")
+      .type("NAME")
+      .group("Run");
 }
 
-void add_device_option(CLI::App& app, CaseWords& words) {
+void add_device_option(OptionParser& parser, CaseWords& words) {
   words.takes_device = true;
-  app.add_option("--device", words.device,
-                 fmt::format("that computes: {} [TAILRACE_DEVICE, or none]", device::Wish::forms))
-      ->type_name("DEVICES")
-      ->group("Run");
+  parser
+      .option("--device", words.device,
+              fmt::format("that computes: {} [TAILRACE_DEVICE, or none]", device::Wish::forms))
+      .type("DEVICES")
+      .group("Run");
 }
 
-void add_check_options(CLI::App& app, CaseWords& words) {
+void add_check_options(OptionParser& parser, CaseWords& words) {
   const std::string group = "Files";
   constexpr int most = 1 << 24;
-  app.add_flag("--check", words.check_only, "read and check everything, then stop")->group(group);
-  app.add_option("--ranks", words.check_ranks, "with --check: on so many processes the run will be started")
-      ->check(CLI::Range(1, most).description(""))
-      ->type_name("N")
-      ->group(group);
-  app.add_flag("--allow-outside", words.allow_outside,
-               "a case may name output files outside of the run directory")
-      ->group(group);
+  parser.flag("--check", words.check_only, "read and check everything, then stop").group(group);
+  parser.option("--ranks", words.check_ranks, "with --check: on so many processes the run will be started")
+      .within(1, most)
+      .type("N")
+      .group(group);
+  parser
+      .flag("--allow-outside", words.allow_outside,
+            "a case may name output files outside of the run directory")
+      .group(group);
 }
 
 void print_notice(const Notice& notice) noexcept {
   say(stdout, notice.text);
 }
 
-std::optional<Notice> read_words(CLI::App& app, const ProgramInfo& info, const CaseWords& words, int argc,
-                                 const char* const* argv) {
-  if (auto help = read_words(app, argc, argv)) return Notice{std::move(*help)};
-  if (auto text = answer(words.run, app.get_name())) return Notice{std::move(*text)};
+std::optional<Notice> read_words(OptionParser& parser, const ProgramInfo& info, const CaseWords& words,
+                                 int argc, const char* const* argv) {
+  if (auto help = parser.read(argc, argv)) return Notice{std::move(*help)};
+  if (auto text = answer(words.run, parser.program())) return Notice{std::move(*text)};
   if (auto text = answer_schema(words.run, *info.schema)) return Notice{std::move(*text)};
   return {};
 }

@@ -7,9 +7,7 @@
 #include <string>
 #include <vector>
 
-namespace CLI {
-class App;
-}
+#include "tailrace/option_parser.hpp"
 
 /// The keys of cases, each stated once: what reads a case, the defaults in run.json, the reference page, the
 /// template of a case and the JSON schema for editors all come from these tables.
@@ -64,7 +62,7 @@ nlohmann::ordered_json json_schema(const CaseSchema& schema);
 
 struct RunWords;
 /// Adds --case-template and --case-schema to the options of a program; `words` outlives the parser.
-void add_schema_options(CLI::App& app, RunWords& words);
+void add_schema_options(OptionParser& parser, RunWords& words);
 /// Returns what to print for them, if one of them is given. @local
 std::optional<std::string> answer_schema(const RunWords& words, const CaseSchema& schema);
 

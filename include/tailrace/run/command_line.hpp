@@ -5,24 +5,17 @@
 #include <string>
 #include <vector>
 
+#include "tailrace/option_parser.hpp"
 #include "tailrace/write_options.hpp"
-
-namespace CLI {
-class App;
-}
 
 /// Options that the command lines of all native programs have in common.
 namespace tailrace::run {
 
-/// Reads the words of the command line into what the options of `app` name. Returns
-/// the help if that was asked for. @local. Errors (usage): a word that no option takes, or a wrong value.
-std::optional<std::string> read_words(CLI::App& app, int argc, const char* const* argv);
-
 /// Adds --write, --sink, --pace, --flush, --directories, --stripe, --lustre-count, --lustre-size, --bind,
 /// --plan and --fault; `texts` takes what is typed and outlives the parser.
-void add_write_options(CLI::App& app, output::OptionTexts& texts);
+void add_write_options(OptionParser& parser, output::OptionTexts& texts);
 /// Adds --trace, likewise.
-void add_trace_option(CLI::App& app, std::string& text);
+void add_trace_option(OptionParser& parser, std::string& text);
 
 /// Describes what the command line says of the run as a whole.
 struct RunWords {
@@ -35,7 +28,7 @@ struct RunWords {
 };
 /// Adds -t (default: OMP_NUM_THREADS or 1), --wall-limit, --resume, --quiet, --version, --list and the schema
 /// options; `words` outlives the parser.
-void add_run_options(CLI::App& app, RunWords& words);
+void add_run_options(OptionParser& parser, RunWords& words);
 /// Returns what to print for --version or --list, if one of them is given. @local
 std::optional<std::string> answer(const RunWords& words, const std::string& program);
 /// The words of a command line behind the name of the program. @local

@@ -7,10 +7,7 @@
 #include <vector>
 
 #include "tailrace/box.hpp"
-
-namespace CLI {
-class App;
-}
+#include "tailrace/option_parser.hpp"
 
 namespace tailrace::output {
 class KeptReductions;
@@ -31,7 +28,7 @@ struct Conversion {
 
 /// Adds --checkpoint-from, --checkpoint-to and --checkpoint-format to the options of a program whose
 /// simulation knows foreign formats, of these names; `words` takes what is typed and outlives the parser.
-void add_conversion_options(CLI::App& app, const std::vector<std::string>& formats, Conversion& words);
+void add_conversion_options(OptionParser& parser, const std::vector<std::string>& formats, Conversion& words);
 /// Returns what they ask for, if they are given. @local. Errors (usage): one of them is missing.
 std::optional<Conversion> asked_for(const Conversion& words);
 

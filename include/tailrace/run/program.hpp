@@ -13,6 +13,7 @@
 
 #include "tailrace/comm.hpp"
 #include "tailrace/error.hpp"
+#include "tailrace/option_parser.hpp"
 #include "tailrace/run/case_checkpoint.hpp"
 #include "tailrace/run/case_output.hpp"
 #include "tailrace/run/command_line.hpp"
@@ -85,17 +86,17 @@ struct CaseWords {
 };
 
 /// The parser of a program's command line, without options. @local
-std::unique_ptr<CLI::App> make_parser(const ProgramInfo& info);
+OptionParser make_parser(const ProgramInfo& info);
 /// Adds --case, --out, -o, --set, --overwrite, and what `add_check_options`, `add_write_options`,
 /// `add_trace_option` and `add_run_options` add; `words` outlives the parser.
-void add_case_options(CLI::App& app, CaseWords& words);
+void add_case_options(OptionParser& parser, CaseWords& words);
 /// Adds --exchange, for a program whose schema has `exchange_keys`, likewise.
-void add_exchange_option(CLI::App& app, CaseWords& words);
+void add_exchange_option(OptionParser& parser, CaseWords& words);
 /// Adds --device, for a program that computes on devices, likewise; without it the variable TAILRACE_DEVICE
 /// counts.
-void add_device_option(CLI::App& app, CaseWords& words);
+void add_device_option(OptionParser& parser, CaseWords& words);
 /// Adds --check, --ranks and --allow-outside, likewise.
-void add_check_options(CLI::App& app, CaseWords& words);
+void add_check_options(OptionParser& parser, CaseWords& words);
 /// A request that ends the program at once: help or version.
 struct Notice {
   std::string text;
@@ -104,8 +105,8 @@ struct Notice {
 void print_notice(const Notice& notice) noexcept;
 /// Reads the words of the command line into what the options of `app` name. @local. Returns what to print if
 /// that was asked for. Errors (usage): a word that no option takes, or a wrong value.
-std::optional<Notice> read_words(CLI::App& app, const ProgramInfo& info, const CaseWords& words, int argc,
-                                 const char* const* argv);
+std::optional<Notice> read_words(OptionParser& parser, const ProgramInfo& info, const CaseWords& words,
+                                 int argc, const char* const* argv);
 /// Finds out what was typed, as far as no case is needed for it. The output goes to -o, into the run
 /// directory, or to `fallback`, if that is no empty name. @local. Errors (usage): there is no place for the
 /// output.
