@@ -70,7 +70,7 @@ struct OptionForm {
 ///
 /// The variables outlive the parser; those whose options are not given keep their values. Of an option of
 /// one value that is given more than once the last one counts. CLI11 does the work, and only one source
-/// includes it: a compiler needs as long for its header as for a thousand lines of ours.
+/// includes it: g++ 12 needs 4 to 9 s of processor time for its header alone.
 class OptionParser {
  public:
   /// `footer` is printed below the options by --help.

@@ -309,10 +309,12 @@ void File::read_bytes(const std::string& dataset, ElementType type, const Shape&
         H5Sselect_hyperslab(file_space.get(), H5S_SELECT_SET, reinterpret_cast<const hsize_t*>(start.data()),
                             nullptr, reinterpret_cast<const hsize_t*>(count.data()), nullptr),
         operation);
-  const hsize_t selected = static_cast<hsize_t>(H5Sget_select_npoints(file_space.get()));
+  const auto selected = static_cast<std::size_t>(H5Sget_select_npoints(file_space.get()));
   TAILRACE_CHECK(selected * size_bytes(type) == out.size(), operation.text + ": wrong buffer size");
   if (selected == 0) return;
-  const Handle memory_space(H5Screate_simple(1, &selected, nullptr), H5Sclose, operation);
+  // Of the shape that is selected: with another one, HDF5 looks for each element of a chunked dataset alone.
+  const Handle memory_space =
+      start.empty() ? Handle(H5Scopy(file_space.get()), H5Sclose, operation) : simple_space(count, operation);
   if (H5Dread(set.get(), native_type(type), memory_space.get(), file_space.get(), H5P_DEFAULT, out.data()) <
       0)
     fail(operation);
