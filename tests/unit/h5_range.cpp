@@ -96,6 +96,11 @@ TEST_CASE("ranges cross chunks and are converted from other byte orders") {
     std::vector<float> values(17);
     file.read_range(name, 4, 17, ElementType::float32, std::as_writable_bytes(std::span(values)));
     for (std::size_t i = 0; i < values.size(); ++i) CHECK(values[i] == static_cast<float>(4 + i));
+    std::vector<float> box(9), all(24);
+    file.read_hyperslab<float>(name, {1, 3}, {3, 3}, box);
+    CHECK(box == std::vector<float>{9, 10, 11, 15, 16, 17, 21, 22, 23});
+    file.read<float>(name, all);
+    for (std::size_t i = 0; i < all.size(); ++i) CHECK(all[i] == static_cast<float>(i));
   }
 }
 
