@@ -15,10 +15,18 @@ namespace tailrace {
 
 namespace {
 
+/// What one word becomes.
 template <class Value>
-constexpr bool is_vector = false;
+struct Word {
+  using Type = Value;
+  static constexpr bool is_one_of_many = false;
+};
 template <class Value>
-constexpr bool is_vector<std::vector<Value>> = true;
+struct Word<std::optional<Value>> : Word<Value> {};
+template <class Value>
+struct Word<std::vector<Value>> : Word<Value> {
+  static constexpr bool is_one_of_many = true;
+};
 
 /// Refuses what CLI11 would change into the nearest number that there is.
 const CLI::Validator fits_64_bits(
@@ -100,9 +108,10 @@ OptionParser::~OptionParser() = default;
 template <class Value>
 Option OptionParser::option(const std::string& names, Value& value, const std::string& help) {
   auto* const option = app_->add_option(names, value, help);
-  if constexpr (std::integral<Value> && !std::same_as<Value, char>) option->check(fits_64_bits);
+  using One = typename Word<Value>::Type;
+  if constexpr (std::integral<One> && !std::same_as<One, char>) option->check(fits_64_bits);
   // The last one of several may count for an option of one value; too few of a list are an error.
-  if constexpr (is_vector<Value>) option->multi_option_policy(CLI::MultiOptionPolicy::Throw);
+  if constexpr (Word<Value>::is_one_of_many) option->multi_option_policy(CLI::MultiOptionPolicy::Throw);
   return Option(option);
 }
 

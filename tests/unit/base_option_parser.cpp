@@ -18,6 +18,7 @@ struct Values {
   double scale = 0;
   std::string name = "none", kind = "first", file;
   std::optional<double> limit_s;
+  std::optional<std::int64_t> every;
   std::vector<int> sizes;
   std::vector<std::string> settings;
   bool quiet = false;
@@ -31,6 +32,7 @@ void add_options(OptionParser& parser, Values& values) {
   parser.option("--name", values.name).one_of({"some", "none"});
   parser.option("--kind", values.kind).name_in(kinds);
   parser.option("--limit", values.limit_s).not_negative().needs(steps);
+  parser.option("--every", values.every);
   parser.option("--sizes", values.sizes).values(3);
   parser.option("--set", values.settings, "a key").repeated();
   parser.flag("-q,--quiet", values.quiet, "print errors only");
@@ -90,6 +92,8 @@ TEST_CASE("options: what is wrong is named, and what to do") {
                                                {"--name", "nobody"},
                                                {"--limit", "1"},
                                                {"--limit", "-1", "--steps", "1"},
+                                               {"--every", "-99999999999999999999"},
+                                               {"--sizes", "1", "2", "99999999999999999999"},
                                                {"--sizes", "1", "2"},
                                                {"--sizes", "1", "2", "3", "--sizes", "4", "5", "6"},
                                                {"--steps"},
