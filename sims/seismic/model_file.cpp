@@ -8,7 +8,7 @@
 #include <filesystem>
 #include <memory>
 
-#include "h5/file.hpp"
+#include "h5/dataset_reader.hpp"
 #include "rsf_model.hpp"
 #include "segy_model.hpp"
 
@@ -50,11 +50,12 @@ Parameter open_hdf5_model(const DatasetName& name, Index3 cells, Problems& probl
         fmt::format("{}, that is (z, y, x) of domain.cells", h5::to_string(wanted)));
     return parameter;
   }
-  parameter.read = [file, dataset = name.dataset](const Box& region, std::span<double> out) {
+  const auto reader = std::make_shared<h5::DatasetReader>(*file, name.dataset);
+  parameter.read = [file, reader](const Box& region, std::span<double> out) {
     const Index3 n = region.extents();
     const auto number = [](std::int64_t i) { return static_cast<std::uint64_t>(i); };
-    file->read_hyperslab<double>(dataset, {number(region.lo.z), number(region.lo.y), number(region.lo.x)},
-                                 {number(n.z), number(n.y), number(n.x)}, out);
+    reader->read_hyperslab<double>({number(region.lo.z), number(region.lo.y), number(region.lo.x)},
+                                   {number(n.z), number(n.y), number(n.x)}, out);
   };
   return parameter;
 }

@@ -9,7 +9,7 @@
 
 #include "bad_values.hpp"
 #include "base/rehearsal.hpp"
-#include "h5/file.hpp"
+#include "h5/dataset_reader.hpp"
 #include "input_header.hpp"
 #include "input_sources.hpp"
 #include "mpi/verdict.hpp"
@@ -86,6 +86,7 @@ Field<Real> read_planes(const h5::File& file, const GridDataset& dataset, const 
   const std::int64_t points = n.x * n.y;
   const std::int64_t batch =
       std::max<std::int64_t>(1, batch_bytes / (points * static_cast<std::int64_t>(sizeof(Real))));
+  const h5::DatasetReader reader(file, dataset.name);
   Field<Real> field(n, keep ? planes : Range{0, 1});
   std::vector<Real> values;
   for (std::int64_t first = planes.begin; first < planes.end; first += batch) {
@@ -93,11 +94,11 @@ Field<Real> read_planes(const h5::File& file, const GridDataset& dataset, const 
     const Box box = grid.unfolded({{0, 0, first}, {n.x, n.y, first + count}});
     const Index3 extents = box.extents();
     values.resize(static_cast<std::size_t>(count * points));
-    file.read_hyperslab<Real>(dataset.name,
-                              {static_cast<std::uint64_t>(box.lo.z), static_cast<std::uint64_t>(box.lo.y), 0},
-                              {static_cast<std::uint64_t>(extents.z), static_cast<std::uint64_t>(extents.y),
-                               static_cast<std::uint64_t>(extents.x)},
-                              std::span<Real>(values));
+    reader.read_hyperslab<Real>(
+        {static_cast<std::uint64_t>(box.lo.z), static_cast<std::uint64_t>(box.lo.y), 0},
+        {static_cast<std::uint64_t>(extents.z), static_cast<std::uint64_t>(extents.y),
+         static_cast<std::uint64_t>(extents.x)},
+        std::span<Real>(values));
     take_planes(values, first, points, dataset.accepted, keep ? &field : nullptr, bad, range);
   }
   return field;

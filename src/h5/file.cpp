@@ -298,11 +298,8 @@ std::optional<std::string> File::text_attribute(const std::string& object, const
   return value;
 }
 
-void File::read_bytes(const std::string& dataset, ElementType type, const Shape& start, const Shape& count,
-                      std::span<std::byte> out) const {
-  const LibraryLock lock;
-  const auto operation = about("reading dataset " + dataset);
-  const Handle set = open_dataset(dataset);
+void read_selection(const Handle& set, const Operation& operation, ElementType type, const Shape& start,
+                    const Shape& count, std::span<std::byte> out) {
   const Handle file_space(H5Dget_space(set.get()), H5Sclose, operation);
   if (!start.empty())
     check(
@@ -318,6 +315,12 @@ void File::read_bytes(const std::string& dataset, ElementType type, const Shape&
   if (H5Dread(set.get(), native_type(type), memory_space.get(), file_space.get(), H5P_DEFAULT, out.data()) <
       0)
     fail(operation);
+}
+
+void File::read_bytes(const std::string& dataset, ElementType type, const Shape& start, const Shape& count,
+                      std::span<std::byte> out) const {
+  const LibraryLock lock;
+  read_selection(open_dataset(dataset), about("reading dataset " + dataset), type, start, count, out);
 }
 
 Handle File::create_with(const DatasetSpec& spec, const Handle& creation, bool grows) {

@@ -99,6 +99,7 @@ struct ViewedValues {
 class Storage;
 struct ChunkLayout;
 class ChunkedDataset;
+class DatasetReader;
 
 /// One HDF5 file.
 class File {
@@ -213,6 +214,7 @@ class File {
 
  private:
   friend class ChunkedDataset;
+  friend class DatasetReader;
   File(Handle handle, std::string path) : handle_(std::move(handle)), path_(std::move(path)) {}
   void read_bytes(const std::string& dataset, ElementType type, const Shape& start, const Shape& count,
                   std::span<std::byte> out) const;

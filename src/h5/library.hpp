@@ -27,6 +27,11 @@ void check(herr_t code, const Operation& operation);
 
 hid_t native_type(ElementType type);
 
+/// Reads the hyperslab of an open dataset that `start` and `count` name, or all of it if they are empty, into
+/// `out`, which holds as many elements of `type`. The caller has the lock.
+void read_selection(const Handle& set, const Operation& operation, ElementType type, const Shape& start,
+                    const Shape& count, std::span<std::byte> out);
+
 /// File access without HDF5's locks: a reader that holds one (h5py does while it looks at a running job's
 /// file) must not keep the job from closing its own file.
 Handle access_without_locks();
