@@ -33,12 +33,12 @@ std::vector<hsize_t> extents_of(const Shape& shape) {
 void write_chunks(const std::string& path, const Shape& shape, const Shape& chunk) {
   const H5Z_class2_t filter{H5Z_CLASS_T_VERS, counting_filter, 1, 1, "count", nullptr, nullptr, count_chunk};
   REQUIRE(H5Zregister(&filter) >= 0);
-  const auto extents = extents_of(shape), pieces = extents_of(chunk);
+  const auto extents = extents_of(shape), chunk_extents = extents_of(chunk);
   const int rank = static_cast<int>(shape.size());
   const hid_t file = H5Fcreate(path.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
   const hid_t space = H5Screate_simple(rank, extents.data(), nullptr);
   const hid_t properties = H5Pcreate(H5P_DATASET_CREATE);
-  H5Pset_chunk(properties, rank, pieces.data());
+  H5Pset_chunk(properties, rank, chunk_extents.data());
   H5Pset_filter(properties, counting_filter, H5Z_FLAG_MANDATORY, 0, nullptr);
   const hid_t set = H5Dcreate2(file, "a", H5T_NATIVE_FLOAT, space, H5P_DEFAULT, properties, H5P_DEFAULT);
   std::vector<float> values(h5::element_count(shape));
