@@ -250,6 +250,14 @@ void AutoTuner::remember() {
   last_strategy_.clear();
 }
 
+/// What another strategy has to gain over: before the first decision the simplest one, unless that was
+/// dropped.
+Candidate AutoTuner::incumbent() const {
+  const bool dropped =
+      std::find(dropped_.begin(), dropped_.end(), name_of(Strategy::blocking)) != dropped_.end();
+  return decided_ || dropped ? current_ : Candidate{.strategy = Strategy::blocking, .buffers = 1};
+}
+
 /// On the root: the answer to what the ranks have observed, "STRATEGY LAST ATTEMPT DONE", with - for no
 /// change.
 std::string AutoTuner::decide() {
@@ -271,7 +279,7 @@ std::string AutoTuner::decide() {
   if (decided_ && !(may && (wrong || news))) return "- 0 0 0";
   informed_ = performance_model_.has_measured_interference();
   const auto m = measurements(outputs_left());
-  return take(if_repaid(m, decided_ ? choose(m, current_) : choose(m), current_));
+  return take(if_repaid(m, choose(m, incumbent()), current_));
 }
 
 /// After the first output of a change: takes it back if it was clearly slower than what was left for it.

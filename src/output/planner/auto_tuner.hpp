@@ -77,6 +77,7 @@ class AutoTuner {
   [[nodiscard]] const std::vector<StepIndex>& steps() const noexcept { return load_.steps(); }
   void wait(const std::function<void()>& progress);
   std::string decide();
+  [[nodiscard]] Candidate incumbent() const;
   std::string plan_on();
   std::string judge(const Observation& seen);
   void begin_as_earlier_run(mpi::CommView comm);

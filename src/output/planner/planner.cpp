@@ -182,8 +182,8 @@ Decision choose(const Measurements& m, const Candidate& incumbent) {
   // Nothing is left to hide behind: all ranks write it, if they are surely faster than the strategy's
   // writers.
   const double surely = 1 + m.write_interference.value + m.write_interference.error;
-  decision.last_blocking =
-      taken.candidate.strategy != Strategy::blocking && blocking.write_s * surely < taken.write_s;
+  decision.last_blocking = blocking.possible && taken.candidate.strategy != Strategy::blocking &&
+                           blocking.write_s * surely < taken.write_s;
   decision.reasons.push_back(headline(m, taken, blocking));
   for (auto reason : {passed_over(m, decision), advice(m, decision), page_cache(m)})
     if (!reason.empty()) decision.reasons.push_back(std::move(reason));

@@ -36,7 +36,8 @@ struct Decision {
 /// Takes what gains, by more than the uncertainty of the comparison, over all that is simpler: `blocking` if
 /// nothing surely gains. @local
 Decision choose(const Measurements& m);
-/// As above, while `incumbent` is in force: it stays unless another one surely gains over it. @local
+/// As above, while `incumbent`, which is possible, is in force: it stays unless another one surely gains over
+/// it. @local
 Decision choose(const Measurements& m, const Candidate& incumbent);
 
 /// The decision, or to stay with what is in force if the change could not repay, in the outputs that are
