@@ -44,7 +44,7 @@ struct SamplePoint {
 };
 
 /// The properties of a box of the domain, read at once, to be asked point by point from any thread. Memory
-/// serves box after box.
+/// serves box after box. What a copy reads is read with the original.
 class Sample {
  public:
   explicit Sample(const Properties& properties)
@@ -52,15 +52,18 @@ class Sample {
         read_(parameters_.size()),
         equations_(properties.equations),
         gives_vs_(properties.vs_m_s) {
-    for (std::size_t i = 0; i < parameters_.size(); ++i) columns_[i] = {&parameters_[i]->value, 0};
+    for (std::size_t i = 0; i < parameters_.size(); ++i) {
+      columns_[i] = {&parameters_[i]->value, 0};
+      open_.push_back(parameters_[i]->varies() ? parameters_[i]->open() : Parameter::ReadBox());
+    }
   }
 
   void read(const Box& region) {
     region_ = region;
     for (std::size_t i = 0; i < parameters_.size(); ++i) {
-      if (!parameters_[i]->varies()) continue;
+      if (!open_[i]) continue;
       read_[i].resize(static_cast<std::size_t>(region.volume()));
-      parameters_[i]->read(region, read_[i]);
+      open_[i](region, read_[i]);
       columns_[i] = {read_[i].data(), 1};
     }
   }
@@ -98,6 +101,7 @@ class Sample {
     std::int64_t stride = 0;  ///< 0: one value everywhere
   };
   std::vector<const Parameter*> parameters_;
+  std::vector<Parameter::ReadBox> open_;  ///< empty: one value everywhere
   std::vector<std::vector<double>> read_;
   Equations equations_;
   bool gives_vs_;
@@ -203,7 +207,7 @@ void check_plane(const Sample& sample, const std::array<Accepted, 6>& rules,
 template <class BoxOf, class Row, class End>
 void for_planes(const Properties& properties, Range planes, Range rows, const BoxOf& box_of, const Row& row,
                 const End& end) {
-  Sample sample(properties), next(properties);
+  Sample sample(properties), next(sample);
   sample.read(box_of(planes.begin));
   for (std::int64_t z = planes.begin; z < planes.end; ++z) {
     const bool reads = z + 1 < planes.end && box_of(z + 1) != sample.region();

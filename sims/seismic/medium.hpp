@@ -19,11 +19,15 @@ namespace tailrace::seismic {
 
 /// A property of the medium: one value everywhere, or one at each point of the domain.
 struct Parameter {
-  double value = 0;
-  /// Fills in the values of a box of the domain, x fastest; empty for one value everywhere. @local
-  std::function<void(const Box& region, std::span<double> out)> read;
+  /// Fills in the values of a box of the domain, x fastest. @local
+  using ReadBox = std::function<void(const Box& region, std::span<double> out)>;
 
-  [[nodiscard]] bool varies() const noexcept { return static_cast<bool>(read); }
+  double value = 0;
+  /// Begins to read and returns what does it, box after box, which keeps in memory what boxes behind each
+  /// other share; empty for one value everywhere. @local
+  std::function<ReadBox()> open;
+
+  [[nodiscard]] bool varies() const noexcept { return static_cast<bool>(open); }
 };
 
 /// The medium as the user describes it, on the points of the domain.

@@ -50,18 +50,20 @@ Parameter open_hdf5_model(const DatasetName& name, Index3 cells, Problems& probl
         fmt::format("{}, that is (z, y, x) of domain.cells", h5::to_string(wanted)));
     return parameter;
   }
-  const auto reader = std::make_shared<h5::DatasetReader>(*file, name.dataset);
-  parameter.read = [file, reader](const Box& region, std::span<double> out) {
-    const Index3 n = region.extents();
-    const auto number = [](std::int64_t i) { return static_cast<std::uint64_t>(i); };
-    reader->read_hyperslab<double>({number(region.lo.z), number(region.lo.y), number(region.lo.x)},
-                                   {number(n.z), number(n.y), number(n.x)}, out);
+  parameter.open = [file, dataset = name.dataset]() -> Parameter::ReadBox {
+    return [reader = std::make_shared<h5::DatasetReader>(*file, dataset)](const Box& region,
+                                                                          std::span<double> out) {
+      const Index3 n = region.extents();
+      const auto number = [](std::int64_t i) { return static_cast<std::uint64_t>(i); };
+      reader->read_hyperslab<double>({number(region.lo.z), number(region.lo.y), number(region.lo.x)},
+                                     {number(n.z), number(n.y), number(n.x)}, out);
+    };
   };
   return parameter;
 }
 
 Parameter open_property(const PropertyText& property, const Problem& problem, Problems& problems) {
-  if (!property.dataset) return {.value = property.value, .read = {}};
+  if (!property.dataset) return {.value = property.value, .open = {}};
   const auto& name = *property.dataset;
   if (!name.dataset.empty()) return open_hdf5_model(name, problem.cells, problems);
   try {

@@ -231,8 +231,9 @@ Parameter open_rsf_model(const std::string& path, Index3 cells, const std::array
   reader.check_shape(cells);
   reader.check_spacing(spacing_m);
   const auto values = std::make_shared<Values>(reader, cells);
-  return {.value = 0,
-          .read = [values](const Box& region, std::span<double> out) { values->read(region, out); }};
+  return {.value = 0, .open = [values]() -> Parameter::ReadBox {
+            return [values](const Box& region, std::span<double> out) { values->read(region, out); };
+          }};
 }
 
 }  // namespace tailrace::seismic

@@ -178,8 +178,9 @@ class SegyModel {
 
 Parameter open_segy_model(const std::string& path, Index3 cells) {
   const auto model = std::make_shared<SegyModel>(path, cells);
-  return {.value = 0,
-          .read = [model](const Box& region, std::span<double> out) { model->read(region, out); }};
+  return {.value = 0, .open = [model]() -> Parameter::ReadBox {
+            return [model](const Box& region, std::span<double> out) { model->read(region, out); };
+          }};
 }
 
 }  // namespace tailrace::seismic

@@ -25,6 +25,7 @@ std::size_t bytes_to_keep(const Handle& set, const Operation& operation) {
   bool is_slowest = true;
   for (int axis = 0; axis < rank; ++axis) {
     const auto i = static_cast<std::size_t>(axis);
+    if (chunk[i] == 0) return 0;  // the file is damaged, which reading it will say
     const std::size_t chunks = (shape[i] + chunk[i] - 1) / chunk[i];
     bytes *= chunk[i] * (is_slowest ? 1 : chunks);
     if (bytes > DatasetReader::max_kept_bytes) return 0;

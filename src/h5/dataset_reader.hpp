@@ -11,7 +11,8 @@ namespace tailrace::h5 {
 
 /// A dataset that is read part after part. It stays open, and parts that follow each other along its slowest
 /// index share what they need of the same chunks: each chunk is read, and inflated, once. The chunks that one
-/// value of that index is in are kept for this, if they fit into `max_kept_bytes`.
+/// value of that index is in are kept for this as long as the reader lives, if they fit into
+/// `max_kept_bytes`.
 class DatasetReader {
  public:
   static constexpr std::size_t max_kept_bytes = std::size_t{1} << 29;

@@ -25,7 +25,7 @@ constexpr double vp_m_s = 3000, epsilon = 0.24, delta = 0.1, sigma = 0.75, dip =
 constexpr double two_pi = 2 * std::numbers::pi;
 
 Parameter value(double number) {
-  return {.value = number, .read = {}};
+  return {.value = number, .open = {}};
 }
 
 Vector3 axis_of(Equations equations) {

@@ -90,9 +90,9 @@ MPI_CASE("bricks thinner than the stencil, and empty ones", ranks{3, 7}) {
 MPI_CASE("below the largest stable time step a pulse stays bounded, above it does not", ranks{1}) {
   for (const auto equations : {Equations::isotropic, Equations::vti, Equations::tti}) {
     auto problem = small_problem(equations, Boundary::Kind::zero);
-    problem.properties.vp_m_s = {.value = 3000, .read = {}};
-    problem.properties.epsilon = {.value = 0.24, .read = {}};
-    problem.properties.dip_rad = {.value = 0.7, .read = {}};
+    problem.properties.vp_m_s = {.value = 3000, .open = {}};
+    problem.properties.epsilon = {.value = 0.24, .open = {}};
+    problem.properties.dip_rad = {.value = 0.7, .open = {}};
     const double limit_s = largest_stable_dt_s(problem.spacing_m, survey(comm, problem).speed_m_s);
     problem.dt_s = 0.999 * limit_s;
     CHECK(energy_after(comm, problem, 400) < 1e4);
@@ -104,7 +104,7 @@ MPI_CASE("below the largest stable time step a pulse stays bounded, above it doe
 
 MPI_CASE("a sponge takes what a bare edge throws back", ranks{1}) {
   auto bare = small_problem(Equations::isotropic, Boundary::Kind::zero);
-  bare.properties.vp_m_s = {.value = 2500, .read = {}};
+  bare.properties.vp_m_s = {.value = 2500, .open = {}};
   auto soft = bare;
   soft.boundary = {.kind = Boundary::Kind::sponge, .width = 16, .seed = 1};
   const double thrown_back = energy_after(comm, bare, 300), left = energy_after(comm, soft, 300);

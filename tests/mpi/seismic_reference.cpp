@@ -25,7 +25,7 @@ nlohmann::json read_json(const std::string& name) {
 }
 
 Parameter value(double number) {
-  return {.value = number, .read = {}};
+  return {.value = number, .open = {}};
 }
 
 /// The values of a field on all ranks, on the root, as double.

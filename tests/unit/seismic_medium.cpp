@@ -15,16 +15,18 @@ namespace tailrace::seismic {
 namespace {
 
 Parameter value(double number) {
-  return {.value = number, .read = {}};
+  return {.value = number, .open = {}};
 }
 
 /// A parameter that is `f` of the point.
 Parameter by_point(double (*f)(Index3)) {
-  return {.value = 0, .read = [f](const Box& region, std::span<double> out) {
-            std::size_t i = 0;
-            for (std::int64_t z = region.lo.z; z < region.hi.z; ++z)
-              for (std::int64_t y = region.lo.y; y < region.hi.y; ++y)
-                for (std::int64_t x = region.lo.x; x < region.hi.x; ++x) out[i++] = f({x, y, z});
+  return {.value = 0, .open = [f] {
+            return Parameter::ReadBox([f](const Box& region, std::span<double> out) {
+              std::size_t i = 0;
+              for (std::int64_t z = region.lo.z; z < region.hi.z; ++z)
+                for (std::int64_t y = region.lo.y; y < region.hi.y; ++y)
+                  for (std::int64_t x = region.lo.x; x < region.hi.x; ++x) out[i++] = f({x, y, z});
+            });
           }};
 }
 
