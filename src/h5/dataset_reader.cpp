@@ -3,6 +3,7 @@
 
 #include <array>
 
+#include "chunk_reader.hpp"
 #include "library.hpp"
 
 namespace tailrace::h5 {
@@ -40,17 +41,21 @@ DatasetReader::DatasetReader(const File& file, const std::string& dataset)
     : operation_(file.about("reading dataset " + dataset)) {
   const LibraryLock lock;
   handle_ = file.open_dataset(dataset);
-  const std::size_t kept_bytes = bytes_to_keep(handle_, operation_);
-  if (kept_bytes == 0) return;
-  constexpr std::size_t places = 100'003;  // a prime beyond the number of chunks, so that few share one
-  const Handle access(H5Pcreate(H5P_DATASET_ACCESS), H5Pclose, operation_);
-  check(H5Pset_chunk_cache(access.get(), places, kept_bytes, 1), operation_);
-  handle_ = Handle();  // while it is open, opening it again changes nothing
-  handle_ = Handle(H5Dopen2(file.handle_.get(), dataset.c_str(), access.get()), H5Dclose, operation_);
+  if (const std::size_t kept_bytes = bytes_to_keep(handle_, operation_); kept_bytes > 0) {
+    constexpr std::size_t places = 100'003;  // a prime beyond the number of chunks, so that few share one
+    const Handle access(H5Pcreate(H5P_DATASET_ACCESS), H5Pclose, operation_);
+    check(H5Pset_chunk_cache(access.get(), places, kept_bytes, 1), operation_);
+    handle_ = Handle();  // while it is open, opening it again changes nothing
+    handle_ = Handle(H5Dopen2(file.handle_.get(), dataset.c_str(), access.get()), H5Dclose, operation_);
+  }
+  chunks_ = ChunkReader::of(handle_, operation_);
 }
+
+DatasetReader::~DatasetReader() = default;
 
 void DatasetReader::read_bytes(ElementType type, const Shape& start, const Shape& count,
                                std::span<std::byte> out) const {
+  if (chunks_ != nullptr && chunks_->read(type, start, count, out)) return;
   const LibraryLock lock;
   read_selection(handle_, operation_, type, start, count, out);
 }
