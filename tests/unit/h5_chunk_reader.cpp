@@ -197,6 +197,28 @@ TEST_CASE("chunks that were not compressed, are missing or damaged are read as H
   CHECK(error.message.find(path) != std::string::npos);
 }
 
+TEST_CASE("a chunk of which a part is left is not read again") {
+  const test::TempDir directory;
+  const auto path = directory.file("a.h5");
+  const Shape shape{8, 6}, row{1, 6};
+  write_counting(path, {.shape = shape, .chunk = {4, 3}});
+  const h5::Handle file(H5Fopen(path.c_str(), H5F_ACC_RDWR, H5P_DEFAULT), H5Fclose, "test");
+  const h5::Handle set(H5Dopen2(file.get(), "a", H5P_DEFAULT), H5Dclose, "test");
+  const auto reader = ChunkReader::of(set, "test");
+  std::vector<float> values(6);
+  const auto read_row = [&](std::uint64_t y) {
+    REQUIRE(reader->read(ElementType::float32, {y, 0}, row, std::as_writable_bytes(std::span(values))));
+    return counts_up(values, shape, {y, 0}, row);
+  };
+  CHECK(read_row(0));
+  const std::vector<float> others(h5::element_count(shape), -1.0F);
+  REQUIRE(H5Dwrite(set.get(), H5T_NATIVE_FLOAT, H5S_ALL, H5S_ALL, H5P_DEFAULT, others.data()) >= 0);
+  REQUIRE(H5Fflush(file.get(), H5F_SCOPE_LOCAL) >= 0);
+  for (const std::uint64_t y : {1, 2, 3}) CHECK(read_row(y));
+  CHECK(!read_row(4));
+  CHECK(!read_row(0));  // no longer kept
+}
+
 TEST_CASE("inside a parallel region, chunks are read by the threads that wait at its end") {
   const test::TempDir directory;
   const auto path = directory.file("a.h5");
