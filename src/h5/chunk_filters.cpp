@@ -4,6 +4,7 @@
 #include <zlib.h>
 
 #include <algorithm>
+#include <array>
 
 namespace tailrace::h5 {
 
@@ -30,29 +31,32 @@ void unshuffle(std::span<const std::byte> bytes, std::size_t element_bytes,
 
 }  // namespace
 
-std::optional<ChunkFilters> ChunkFilters::of(hid_t creation, std::size_t element_bytes) {
-  ChunkFilters filters(element_bytes);
-  const int count = H5Pget_nfilters(creation);
-  for (int i = 0; i < count; ++i) {
-    const auto number = static_cast<unsigned>(i);
+bool read_filters(hid_t creation, ChunkLayout& layout) {
+  for (int i = 0; i < H5Pget_nfilters(creation); ++i) {
     unsigned flags = 0, settings = 0;
-    std::size_t no_values = 0;
-    const auto filter = H5Pget_filter2(creation, number, &flags, &no_values, nullptr, 0, nullptr, &settings);
+    std::array<unsigned, 8> values{};
+    std::size_t count = values.size();
+    const auto filter = H5Pget_filter2(creation, static_cast<unsigned>(i), &flags, &count, values.data(), 0,
+                                       nullptr, &settings);
     if (filter == H5Z_FILTER_SHUFFLE && i == 0)
-      filters.shuffle_ = number;
-    else if (filter == H5Z_FILTER_DEFLATE && !filters.deflate_)
-      filters.deflate_ = number;
+      layout.shuffle = true;
+    else if (filter == H5Z_FILTER_DEFLATE && layout.deflate < 0 && count > 0)
+      layout.deflate = static_cast<int>(values[0]);
     else
-      return {};
+      return false;
   }
-  if (!filters.deflate_) return {};
-  return filters;
+  return true;
+}
+
+std::optional<ChunkFilters> ChunkFilters::of(hid_t creation, std::size_t element_bytes) {
+  ChunkLayout layout;
+  if (!read_filters(creation, layout) || layout.deflate < 0) return {};
+  return ChunkFilters(element_bytes, layout.shuffle);
 }
 
 bool ChunkFilters::undo(std::span<const std::byte> stored, std::uint32_t skipped,
                         std::vector<std::byte>& scratch, std::span<std::byte> chunk) const {
-  const bool deflated = !has_bit(skipped, *deflate_);
-  const bool shuffled = shuffle_ && !has_bit(skipped, *shuffle_);
+  const bool deflated = !has_bit(skipped, shuffle_ ? 1 : 0), shuffled = shuffle_ && !has_bit(skipped, 0);
   if (!deflated && stored.size() != chunk.size()) return false;
   if (!shuffled) {
     if (deflated) return inflate_chunk(stored, chunk);

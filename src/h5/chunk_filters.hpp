@@ -9,7 +9,13 @@
 #include <span>
 #include <vector>
 
+#include "h5/chunked.hpp"
+
 namespace tailrace::h5 {
+
+/// Reads the filters of a dataset from its creation properties into `layout`; false if there is one that is
+/// not known here, or they are in another order. The caller has the lock.
+bool read_filters(hid_t creation, ChunkLayout& layout);
 
 /// What was done to each chunk of a dataset before it was stored: deflate, perhaps after a shuffle of bytes.
 /// Undoing it calls no HDF5, so that several threads can do it at the same time.
@@ -24,10 +30,10 @@ class ChunkFilters {
                           std::vector<std::byte>& scratch, std::span<std::byte> chunk) const;
 
  private:
-  explicit ChunkFilters(std::size_t element_bytes) : element_bytes_(element_bytes) {}
+  ChunkFilters(std::size_t element_bytes, bool shuffle) : element_bytes_(element_bytes), shuffle_(shuffle) {}
 
   std::size_t element_bytes_;
-  std::optional<unsigned> shuffle_, deflate_;  ///< the number of each among the filters
+  bool shuffle_;  ///< then deflate is the second filter
 };
 
 }  // namespace tailrace::h5

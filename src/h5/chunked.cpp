@@ -5,6 +5,7 @@
 
 #include <array>
 
+#include "chunk_filters.hpp"
 #include "library.hpp"
 #include "tailrace/error.hpp"
 
@@ -14,25 +15,6 @@ namespace {
 
 const hsize_t* extents_of(const Shape& shape) {
   return reinterpret_cast<const hsize_t*>(shape.data());
-}
-
-/// Reads the filters of a dataset; false if there is one that is not known here, or they are in another
-/// order.
-bool read_filters(hid_t creation, ChunkLayout& layout) {
-  for (int i = 0; i < H5Pget_nfilters(creation); ++i) {
-    unsigned flags = 0, settings = 0;
-    std::array<unsigned, 8> values{};
-    std::size_t count = values.size();
-    const auto filter = H5Pget_filter2(creation, static_cast<unsigned>(i), &flags, &count, values.data(), 0,
-                                       nullptr, &settings);
-    if (filter == H5Z_FILTER_SHUFFLE && i == 0)
-      layout.shuffle = true;
-    else if (filter == H5Z_FILTER_DEFLATE && layout.deflate < 0 && count > 0)
-      layout.deflate = static_cast<int>(values[0]);
-    else
-      return false;
-  }
-  return true;
 }
 
 }  // namespace
