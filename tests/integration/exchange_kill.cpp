@@ -59,8 +59,8 @@ TEST_CASE("a rank that is killed inside a flight ends the job") {
 }
 
 TEST_CASE("a rank that stops inside a flight is named, and ends the job") {
-  // Its own values have come; those for it are too many to be kept on the way.
-  const auto said = said_with("stop", 2, 1, 5, "isend");
+  // Nothing is expected from it; the values for it are too many to be kept on the way.
+  const auto said = said_with("stop", 2, 1, 4, "isend");
   CHECK_MESSAGE(said.find("messages to ranks 1 were not all taken for 3 s") != std::string::npos, said);
 }
 

@@ -12,6 +12,7 @@
 
 #include "base/system.hpp"
 #include "exchange/line.hpp"
+#include "tailrace/comm.hpp"
 #include "tailrace/error.hpp"
 #include "tailrace/exchange/access_map.hpp"
 
@@ -31,11 +32,14 @@ void fail(const Fault& fault) {
   for (;;) sleep_s(1);
 }
 
-/// Every rank reads all values; in turns they are gathered and summed up.
+/// Every rank reads all values; where one stops, the others read their own only, so that a gather wants nothing
+/// from it. In turns values are gathered and summed up.
 void fly(mpi::CommView comm, const Fault& fault, const std::string& transport) {
-  std::vector<std::int64_t> all(3000);
-  std::iota(all.begin(), all.end(), std::int64_t{0});
-  const exchange::Block rows(static_cast<std::int64_t>(all.size()), comm.size());
+  constexpr std::int64_t size = 3000;
+  const exchange::Block rows(size, comm.size());
+  const bool reads_all = fault.kind == "kill" || comm.rank() == fault.rank;
+  std::vector<std::int64_t> all(static_cast<std::size_t>(reads_all ? size : rows.count(comm.rank())));
+  std::iota(all.begin(), all.end(), reads_all ? 0 : rows.contiguous_from(comm.rank()));
   const bool as_they_come = exchange::find_transport(transport).open_sums != nullptr;
   auto map =
       exchange::AccessMap::make(comm, rows, all,
@@ -44,6 +48,11 @@ void fly(mpi::CommView comm, const Fault& fault, const std::string& transport) {
                                  .limit_s = 3});
   std::vector<double> x(static_cast<std::size_t>(map.array_size()));
   for (int flight = 1;; ++flight) {
+    // Who stops looks into MPI no more when the others send: what has come by then is taken where a flight begins.
+    if (fault.kind == "stop" && flight == fault.flights) {
+      mpi::barrier(comm);
+      if (comm.rank() != fault.rank) sleep_s(1);
+    }
     const auto field = map.view(std::span(x));
     auto under_way = flight % 2 == 0 ? map.begin_gather(field) : map.begin_scatter_add(field);
     if (flight == fault.flights && comm.rank() == fault.rank) fail(fault);
