@@ -40,15 +40,20 @@ const std::map<std::string, int> levels{{"single", MPI_THREAD_SINGLE},
 /// MPI with the level of thread support that is measured, where programs of the library have a fixed one.
 class Mpi {
  public:
-  Mpi(int& argc, char**& argv, int level) {
-    int granted = MPI_THREAD_SINGLE;
-    mpi::check(MPI_Init_thread(&argc, &argv, level, &granted), "MPI_Init_thread");
-    if (granted < level)
-      throw Error(ErrorKind::resource, "this MPI library was built without this level of thread support");
+  Mpi(int& argc, char**& argv, int level) : level_(level) {
+    mpi::check(MPI_Init_thread(&argc, &argv, level, &granted_), "MPI_Init_thread");
   }
   Mpi(const Mpi&) = delete;
   Mpi& operator=(const Mpi&) = delete;
   ~Mpi() { MPI_Finalize(); }
+
+  void require_level() const {
+    if (granted_ < level_)
+      throw Error(ErrorKind::resource, "this MPI library was built without this level of thread support");
+  }
+
+ private:
+  int level_, granted_ = MPI_THREAD_SINGLE;
 };
 
 struct Order {
@@ -91,14 +96,14 @@ int main(int argc, char** argv) {
     std::erase_if(settings.adapters, [&](const Adapter& one) {
       return std::find(order.adapters.begin(), order.adapters.end(), one.name) == order.adapters.end();
     });
-  int rank = 0;
+  const Mpi mpi(argc, argv, levels.at(order.level));
+  const mpi::CommView world(MPI_COMM_WORLD);
   try {
-    const Mpi mpi(argc, argv, levels.at(order.level));
-    const mpi::CommView world(MPI_COMM_WORLD);
-    rank = world.rank();
+    mpi.require_level();
     return run(world, order);
   } catch (const Error& error) {
-    if (rank == 0) std::cerr << "tailrace-bench-network: " << error.what() << "\n";
+    // Before MPI ends: the launcher ends all ranks as soon as one has left with this status.
+    if (world.is_root()) std::cerr << "tailrace-bench-network: " << error.what() << "\n";
     return 2;
   }
 }
