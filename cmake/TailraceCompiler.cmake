@@ -66,3 +66,15 @@ endfunction()
 function(tailrace_compile_sources_quickly)
   set_property(SOURCE ${ARGN} APPEND PROPERTY COMPILE_OPTIONS $<$<CONFIG:Release>:-Og>)
 endfunction()
+
+# tailrace_add_cold_sources(TARGET SOURCE...): sources of a library that run once or hardly ever, compiled quickly and apart
+# from its others; to be called when the library has all that they need.
+function(tailrace_add_cold_sources TARGET)
+  add_library(${TARGET}_cold OBJECT ${ARGN})
+  get_target_property(libraries ${TARGET} LINK_LIBRARIES)
+  target_link_libraries(${TARGET}_cold PRIVATE ${libraries})
+  target_include_directories(${TARGET}_cold PRIVATE $<TARGET_PROPERTY:${TARGET},INCLUDE_DIRECTORIES>)
+  target_compile_definitions(${TARGET}_cold PRIVATE $<TARGET_PROPERTY:${TARGET},COMPILE_DEFINITIONS>)
+  tailrace_compile_quickly(${TARGET}_cold)
+  target_sources(${TARGET} PRIVATE $<TARGET_OBJECTS:${TARGET}_cold>)
+endfunction()

@@ -19,7 +19,7 @@ namespace fs = std::filesystem;
 using FileNumbers = run::VtkhdfFile::Numbers;
 
 /// Kinds of cells of PolyData, in the order of the format.
-constexpr std::array kinds{"Vertices", "Lines", "Polygons", "Strips"};
+constexpr std::array cell_kinds{"Vertices", "Lines", "Polygons", "Strips"};
 
 /// A VTKHDF file of points that move: PolyData, of which all steps share one cell, the vertices.
 class Writer {
@@ -41,10 +41,10 @@ class Writer {
     for (const auto& series : trajectory_.series) show(series);
     show_constant("id");
     show_constant("species");
-    for (const char* kind : kinds) put_cells(kind);
-    const FileNumbers first_cells(kinds.size() * same_.size(), 0);
+    for (const char* kind : cell_kinds) put_cells(kind);
+    const FileNumbers first_cells(cell_kinds.size() * same_.size(), 0);
     for (const char* name : {"CellOffsets", "ConnectivityIdOffsets"})
-      file_.put(fmt::format("Steps/{}", name), first_cells, {same_.size(), kinds.size()});
+      file_.put(fmt::format("Steps/{}", name), first_cells, {same_.size(), cell_kinds.size()});
     file_.close();
     file_.finish();
   }
@@ -68,7 +68,7 @@ class Writer {
 
   /// One cell with all points as vertices, and none of the other kinds.
   void put_cells(const std::string& kind) {
-    FileNumbers points(kind == kinds[0] ? static_cast<std::size_t>(molecules_) : 0);
+    FileNumbers points(kind == cell_kinds[0] ? static_cast<std::size_t>(molecules_) : 0);
     std::iota(points.begin(), points.end(), 0);
     const auto ids = static_cast<std::int64_t>(points.size());
     file_.put(kind + "/NumberOfCells", FileNumbers{ids > 0 ? 1 : 0});

@@ -12,14 +12,6 @@
 
 namespace tailrace::checkpoint {
 
-namespace {
-
-std::uint64_t word(std::int64_t number) noexcept {
-  return static_cast<std::uint64_t>(number);
-}
-
-}  // namespace
-
 OutgoingSet::OutgoingSet(std::string path, std::size_t head_words, std::int64_t bytes_each,
                          std::shared_ptr<CellCompressor> compressor)
     : path_(std::move(path)),

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
@@ -15,6 +16,11 @@ namespace tailrace::checkpoint {
 /// A cell of a field, or of items, has at most so many bytes, unless a single row or item has more: what a
 /// reader of a part of the field reads too much, and what a checksum covers.
 inline constexpr std::int64_t max_cell_bytes = 1 << 20;
+
+/// Returns a number as the directory of cells holds it.
+constexpr std::uint64_t word(std::int64_t number) noexcept {
+  return static_cast<std::uint64_t>(number);
+}
 
 /// Describes where a rank's share of something lies among those of all.
 struct Share {

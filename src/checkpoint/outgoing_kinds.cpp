@@ -17,10 +17,6 @@ namespace {
 
 constexpr std::size_t corner_words = 6, key_words = 1;
 
-std::uint64_t word(std::int64_t number) noexcept {
-  return static_cast<std::uint64_t>(number);
-}
-
 /// Cuts a box into boxes of whole planes, or of whole rows where a plane is too large; in the order of its
 /// points.
 std::vector<Box> cut(const Box& box, std::int64_t element_bytes) {
