@@ -3,6 +3,7 @@
 limit to what each test starts.
 """
 
+import gc
 import os
 import subprocess
 from collections.abc import Callable, Generator
@@ -30,6 +31,12 @@ def pytest_configure() -> None:
     # What earlier runs on this machine have shown is nothing that a test may rest on.
     os.environ["TAILRACE_TUNING"] = "off"
     os.environ.setdefault(LAUNCHER_WAITS, "0")
+    gc.set_threshold(100_000, 10, 10)
+
+
+def pytest_collection_finish() -> None:
+    # Modules and tests stay until the end: no use in looking through them for cycles again and again.
+    gc.freeze()
 
 
 @pytest.fixture

@@ -34,6 +34,8 @@ def main() -> None:
         # Status 1 is an answer ("differs"), so a defect of ours must not look like one.
         traceback.print_exc()
         sys.exit(EXIT_RUN_FAILED)
+    finally:
+        gc.freeze()  # else Python looks through all of them once more when it ends
 
 
 def end(message: str, status: int) -> NoReturn:
