@@ -19,6 +19,7 @@ if(NOT status EQUAL 0)
   message(STATUS "Fragment programs in Python are left out: ${PYTHON}: ${why}")
   return()
 endif()
+file(REMOVE ${BUILD}/CMakeCache.txt) # it may be that of another Python
 execute_process(COMMAND ${CMAKE_COMMAND} -G Ninja -S ${SOURCE}/python/native -B ${BUILD} -DCMAKE_BUILD_TYPE=Release
   -DCMAKE_CXX_COMPILER=${COMPILER} "-DCMAKE_CXX_COMPILER_LAUNCHER=${LAUNCHER}" -DPython_EXECUTABLE=${PYTHON}
   -DTAILRACE_OUTPUT_DIRECTORY=${OUTPUT} COMMAND_ERROR_IS_FATAL ANY OUTPUT_QUIET)
