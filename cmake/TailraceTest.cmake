@@ -67,9 +67,9 @@ function(tailrace_add_unit_test)
 ${ARG_TIMEOUT} ${ARG_PROCESSORS} \"${ARG_ENVIRONMENT};${TAILRACE_TEST_ENVIRONMENT}\")")
 endfunction()
 
-# tailrace_add_mpi_test(NAME x SOURCES ... LIBRARIES ... [LABEL mpi] [THREADS 1] [TIMEOUT 300]): cases made with MPI_CASE, in
-# one launch of TAILRACE_TEST_RANKS ranks, CTest names mpi.x for the launch and "mpi.x: CASE". THREADS is the number of
-# OpenMP threads of each rank. What has the label mpi depends on the MPI, and .ci/run repeats it with another one; it is
+# tailrace_add_mpi_test(NAME x SOURCES ... LIBRARIES ... [LABEL mpi] [THREADS 1] [TIMEOUT 300] [SECONDS 0]): cases made with
+# MPI_CASE, in one launch of TAILRACE_TEST_RANKS ranks, CTest names mpi.x for the launch and "mpi.x: CASE". THREADS is the
+# number of OpenMP threads of each rank; SECONDS is what the launch takes, roughly: the longest start first. What has the label mpi depends on the MPI, and .ci/run repeats it with another one; it is
 # built by the target mpi-tests. A launch counts as two processors, whatever its ranks: for most of the time they wait for each
 # other, and other entries run beside it.
 add_custom_target(mpi-tests)
@@ -77,8 +77,8 @@ if(TARGET tailrace_yield)
   add_dependencies(mpi-tests tailrace_yield)
 endif()
 function(tailrace_add_mpi_test)
-  cmake_parse_arguments(ARG "" "NAME;LABEL;THREADS;TIMEOUT" "SOURCES;LIBRARIES" ${ARGN})
-  tailrace_default(ARG_LABEL mpi ARG_THREADS 1 ARG_TIMEOUT 300)
+  cmake_parse_arguments(ARG "" "NAME;LABEL;THREADS;TIMEOUT;SECONDS" "SOURCES;LIBRARIES" ${ARGN})
+  tailrace_default(ARG_LABEL mpi ARG_THREADS 1 ARG_TIMEOUT 300 ARG_SECONDS 0)
   set(target test-mpi-${ARG_NAME})
   add_executable(${target} ${ARG_SOURCES})
   target_link_libraries(${target} PRIVATE tailrace_mpi_main tailrace_flags ${ARG_LIBRARIES})
@@ -91,5 +91,6 @@ function(tailrace_add_mpi_test)
   tailrace_add_entries(${target} "tailrace_mpi_cases(mpi.${ARG_NAME} \"$<TARGET_FILE:${target}>\" ${ARG_LABEL} \
 ${ARG_TIMEOUT} 2 \
 \"OMP_NUM_THREADS=${ARG_THREADS};${TAILRACE_MPI_ENVIRONMENT};${TAILRACE_TEST_ENVIRONMENT}\" \
-${launch} ${TAILRACE_TEST_RANKS})")
+${launch} ${TAILRACE_TEST_RANKS})
+set_tests_properties(mpi.${ARG_NAME} PROPERTIES COST ${ARG_SECONDS})")
 endfunction()

@@ -32,8 +32,8 @@ void fail(const Fault& fault) {
   for (;;) sleep_s(1);
 }
 
-/// Every rank reads all values; where one stops, the others read their own only, so that a gather wants nothing
-/// from it. In turns values are gathered and summed up.
+/// Every rank reads all values; where one stops, the others read their own only, so that a gather wants
+/// nothing from it. In turns values are gathered and summed up.
 void fly(mpi::CommView comm, const Fault& fault, const std::string& transport) {
   constexpr std::int64_t size = 3000;
   const exchange::Block rows(size, comm.size());
@@ -48,7 +48,8 @@ void fly(mpi::CommView comm, const Fault& fault, const std::string& transport) {
                                  .limit_s = 3});
   std::vector<double> x(static_cast<std::size_t>(map.array_size()));
   for (int flight = 1;; ++flight) {
-    // Who stops looks into MPI no more when the others send: what has come by then is taken where a flight begins.
+    // Who stops looks into MPI no more when the others send: what has come by then is taken where a flight
+    // begins.
     if (fault.kind == "stop" && flight == fault.flights) {
       mpi::barrier(comm);
       if (comm.rank() != fault.rank) sleep_s(1);

@@ -193,12 +193,6 @@ double uneven_value(std::size_t position) {
   return std::ldexp(random.unit() - 0.5, static_cast<int>(random.next() % 60));
 }
 
-/// The error of an action that fails.
-template <class Action>
-ErrorInfo error_of(const Action& action) {
-  return test::error_of(action).value_or(ErrorInfo{});
-}
-
 }  // namespace
 
 MPI_CASE("all patterns are gathered and scattered by every transport, in every order",
@@ -339,7 +333,7 @@ MPI_CASE("a map that is rebuilt has other owners, and refuses arrays of before",
     map.rebuild(changed, indices);
     CHECK(map.generation() == 2);
     check_gather(map, changed, indices, comm.rank());
-    CHECK(error_of([&] { static_cast<void>(map.begin_gather(old)); }).message ==
+    CHECK(test::error_info_of([&] { static_cast<void>(map.begin_gather(old)); }).message ==
           "an array of build 1 of a map that is in its build 2");
   }
 }
@@ -361,7 +355,7 @@ MPI_CASE("the environment of the first rank names the transport where the progra
     CHECK(choices_after_a_flight("auto") == 0);
   }
   const test::Environment wanted("TAILRACE_EXCHANGE", "no such transport");
-  const auto error = error_of([&] { map_of(comm, distribution, indices, "auto"); });
+  const auto error = test::error_info_of([&] { map_of(comm, distribution, indices, "auto"); });
   CHECK(error.kind == ErrorKind::usage);
   CHECK(error.message == "TAILRACE_EXCHANGE: no exchange transport is called \"no such transport\"");
   CHECK(choices_after_a_flight("persistent") == 0);
@@ -451,15 +445,15 @@ MPI_CASE("fields that do not fit are refused", ranks{1, 2}) {
   std::vector<double> small(1), values(2), sums = array_for<double>(map);
   std::vector<std::int32_t> whole(2);
   const Field into = map.view(std::span(sums));
-  CHECK(error_of([&] {
+  CHECK(test::error_info_of([&] {
           static_cast<void>(map.begin_gather(field(std::span(small))));
         }).hint.find("one for each slot") != std::string::npos);
-  CHECK(error_of([&] { static_cast<void>(map.begin_scatter_add(into)); }).hint ==
+  CHECK(test::error_info_of([&] { static_cast<void>(map.begin_scatter_add(into)); }).hint ==
         "hand in one contribution per position");
-  CHECK(error_of([&] {
+  CHECK(test::error_info_of([&] {
           static_cast<void>(map.begin_scatter_add(Contribution{field(std::span(whole)), into}));
         }).message.find("different types") != std::string::npos);
-  CHECK(error_of([&] {
+  CHECK(test::error_info_of([&] {
           static_cast<void>(map.begin_scatter_add(Contribution{field(std::span(small)), into}));
         }).hint.find("one for each position") != std::string::npos);
 }
@@ -473,7 +467,7 @@ MPI_CASE("a field that does not fit on one rank is the same error on all when th
     auto map = map_by(comm, Block(21, comm.size()), all, transport);
     auto x = array_for<double>(map);
     const auto field = map.view(std::span(x).first(comm.rank() == failing ? 1 : x.size()));
-    const auto error = error_of([&] { map.begin_gather(field).finish(); });
+    const auto error = test::error_info_of([&] { map.begin_gather(field).finish(); });
     CHECK(error.message == fmt::format("an array of 1 entries of 1 numbers on rank {}", failing));
     CHECK(error.hint == "21 entries, one for each slot of the map");
     CHECK(error.rank == failing);
@@ -493,7 +487,7 @@ MPI_CASE("a rank that does not take part is named", ranks{2, 3}) {
   map.begin_gather(map.view(std::span(x))).finish();  // all ranks meet for the first one
   if (!comm.is_root()) {
     auto flight = map.begin_gather(map.view(std::span(x)));
-    const auto error = error_of([&] { flight.finish(); });
+    const auto error = test::error_info_of([&] { flight.finish(); });
     CHECK(error.message == "no values came from ranks 0 for 0.2 s");
   }
   mpi::barrier(comm);

@@ -19,12 +19,12 @@ using namespace tailrace::exchange;
 
 namespace {
 
-constexpr std::int64_t space = 50;
+constexpr std::int64_t index_count = 50;
 
 /// Some places read by all ranks, some by one, some twice.
 std::vector<std::int64_t> places_of(int rank) {
-  std::vector<std::int64_t> list{0, 7, space - 1, 7};
-  for (std::int64_t i = 0; i < 12; ++i) list.push_back((11 * i + 5 * rank) % space);
+  std::vector<std::int64_t> list{0, 7, index_count - 1, 7};
+  for (std::int64_t i = 0; i < 12; ++i) list.push_back((11 * i + 5 * rank) % index_count);
   return list;
 }
 
@@ -86,17 +86,13 @@ bool is_usable(const char* name) {
                      [&](const Transport& one) { return one.name == name && one.obstacle.empty(); });
 }
 
-ErrorInfo error_of(const auto& action) {
-  return test::error_of(action).value_or(ErrorInfo{});
-}
-
 }  // namespace
 
 MPI_CASE("two fields of other types are combined in their owner's memory, round after round",
          ranks{1, 2, 3, 7}) {
   if (!is_usable("rma-accumulate")) return;
   for (const Distribution& distribution :
-       {Distribution(Block(space, comm.size())), Distribution(Cyclic(space, comm.size()))}) {
+       {Distribution(Block(index_count, comm.size())), Distribution(Cyclic(index_count, comm.size()))}) {
     auto map = accumulating(comm, distribution);
     for (const Reduction how : {Reduction::sum, Reduction::max, Reduction::min, Reduction::sum}) {
       const std::int64_t start = how == Reduction::sum ? 4 : 0;
@@ -120,7 +116,7 @@ MPI_CASE("two fields of other types are combined in their owner's memory, round 
 
 MPI_CASE("floats, long numbers and a logical or of them in two flights at once", ranks{1, 2, 3, 7}) {
   if (!is_usable("rma-accumulate")) return;
-  const Distribution distribution = Block(space, comm.size());
+  const Distribution distribution = Block(index_count, comm.size());
   auto map = accumulating(comm, distribution);
   auto few = contributions<float>(comm.rank(), 2);
   auto many = contributions<std::int64_t>(comm.rank(), 1);
@@ -138,9 +134,9 @@ MPI_CASE("floats, long numbers and a logical or of them in two flights at once",
 
 MPI_CASE("what cannot be combined as it comes is refused by name, on all ranks", ranks{1, 2, 3}) {
   if (!is_usable("rma-accumulate")) return;
-  const Distribution distribution = Block(space, comm.size());
+  const Distribution distribution = Block(index_count, comm.size());
   for (const Order order : {Order::fixed, Order::partition_free}) {
-    const auto error = error_of([&] {
+    const auto error = test::error_info_of([&] {
       static_cast<void>(AccessMap::make(comm, distribution, places_of(comm.rank()),
                                         {.transport = "rma-accumulate", .order = order}));
     });
@@ -151,7 +147,8 @@ MPI_CASE("what cannot be combined as it comes is refused by name, on all ranks",
   auto map = accumulating(comm, distribution);
   std::vector<double> sums(static_cast<std::size_t>(map.array_size()));
   const auto adding = [&](const Combine& how) {
-    return error_of([&] { static_cast<void>(map.begin_scatter_add(map.view(std::span(sums)), how)); })
+    return test::error_info_of(
+               [&] { static_cast<void>(map.begin_scatter_add(map.view(std::span(sums)), how)); })
         .message;
   };
   CHECK(adding(Reduction::logical_or) ==
@@ -161,7 +158,7 @@ MPI_CASE("what cannot be combined as it comes is refused by name, on all ranks",
 }
 
 MPI_CASE("words that move one by one bring the same, and are counted one by one", ranks{1, 2, 3, 7}) {
-  const Distribution distribution = Cyclic(space, comm.size());
+  const Distribution distribution = Cyclic(index_count, comm.size());
   std::vector<std::string> names{"auto"};
   for (const Transport& transport : test::usable_transports())
     if (transport.batches) names.emplace_back(transport.name);
@@ -192,7 +189,7 @@ MPI_CASE("words that move one by one bring the same, and are counted one by one"
         if (timing.name == "persistent")
           CHECK(timing.obstacle == "it sends one message to each rank, not word by word");
   }
-  const auto error = error_of([&] {
+  const auto error = test::error_info_of([&] {
     static_cast<void>(AccessMap::make(comm, distribution, places_of(comm.rank()),
                                       {.transport = "persistent", .aggregate = false}));
   });

@@ -75,12 +75,6 @@ void append_digit(void* into, const void* value, void*) {
   number = number * 31 + *static_cast<const std::uint64_t*>(value);
 }
 
-/// The error of an action that fails.
-template <class Action>
-ErrorInfo error_of(const Action& action) {
-  return test::error_of(action).value_or(ErrorInfo{});
-}
-
 }  // namespace
 
 MPI_CASE("objects of a program are combined by its own function, in every order, by every transport",
@@ -160,14 +154,14 @@ MPI_CASE("combinations that fields do not have are refused on all ranks", ranks{
   std::vector<Offer> single(indices.size());
   const Field all = map.view_of_objects(std::span(offers));
   int calls = 0;
-  const auto sum = error_of([&] { static_cast<void>(map.begin_scatter_add(all)); });
+  const auto sum = test::error_info_of([&] { static_cast<void>(map.begin_scatter_add(all)); });
   CHECK(sum.kind == ErrorKind::usage);
   CHECK(sum.message == "objects of a program have no sum, least or greatest");
   const std::vector<Field> two{all, all};
-  CHECK(error_of([&] {
+  CHECK(test::error_info_of([&] {
           static_cast<void>(map.begin_scatter_add(two, Combine(keep_less, &calls)));
         }).message == "2 fields combined by a function of the program");
-  CHECK(error_of([&] {
+  CHECK(test::error_info_of([&] {
           static_cast<void>(map.begin_scatter_add(Contribution{objects(std::span(single)), all},
                                                   Combine(keep_less, &calls)));
         }).message == "a function that combines contributions has no neutral entry");

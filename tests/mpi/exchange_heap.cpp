@@ -63,12 +63,6 @@ int before(const Heap& heap) {
   return (heap.rank() + heap.size() - 1) % heap.size();
 }
 
-/// The error of an action that fails.
-template <class Action>
-ErrorInfo error_of(const Action& action) {
-  return test::error_of(action).value_or(ErrorInfo{});
-}
-
 }  // namespace
 
 MPI_CASE("what is put is there after a barrier, and can be got by all, whatever the sizes",

@@ -35,7 +35,7 @@ inline std::vector<std::string> variants_of(const std::string& name) {
   if (name == "uring") return {"uring:1", "uring"};
   if (name == "ranks" || name == "spawn") return {};  // see ways_on, and output_io_servers.cpp
   if (name == "spawn-each") return {};                // lays files out otherwise; see output_io_servers.cpp
-  if (name == "auto") return {};                      // changes who writes; see output_planner.cpp
+  if (name == "auto") return {};                      // changes who writes; see planner_auto.cpp
   return {name};
 }
 
@@ -55,7 +55,7 @@ inline std::vector<std::string> all_sinks() {
       const auto name = name_of(form);
       if (!writes_hdf5(parse_options({.write = {}, .sink = name, .pace = {}, .fault = {}}))) continue;
       // MPICH waits in collective calls without giving the core away, which takes minutes where ranks share
-      // cores: there, output_sinks.cpp tests it on two ranks.
+      // cores: there, sinks_all.cpp tests it on two ranks.
       if (name == "hdf5-parallel" && !mpi::is_open_mpi()) continue;
       if (std::find(sinks.begin(), sinks.end(), name) == sinks.end()) sinks.push_back(name);
     }
