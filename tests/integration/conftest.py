@@ -22,6 +22,15 @@ from shared import Shared, common_directory
 # What a test outside of `full` may start itself. Runs that several tests look at are made by `once`.
 MAX_LAUNCHES = 12
 
+# Files with tests that take long.
+LONGEST = {
+    "test_bench.py",
+    "test_bench_heat.py",
+    "test_bench_language.py",
+    "test_docs.py",
+    "test_language_build.py",
+}
+
 # Open MPI's launcher waits for so many seconds between two signals by which it ends what a killed rank has
 # left: twice in each such run.
 LAUNCHER_WAITS = "OMPI_MCA_odls_base_sigkill_timeout"
@@ -55,7 +64,7 @@ def pytest_terminal_summary(terminalreporter) -> None:
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     # The longest first: none is left over for one worker at the end.
-    items.sort(key=lambda item: not item.nodeid.startswith("tests/integration/test_docs.py"))
+    items.sort(key=lambda item: Path(item.fspath).name not in LONGEST)
     programs = ("ultrasound", "rehearse", "seismic", "molecules")
     needed = needs(*(f"tailrace-{name}" for name in programs))
     for item in items:
