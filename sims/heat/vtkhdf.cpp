@@ -25,7 +25,7 @@ namespace tailrace::heat {
 namespace {
 
 namespace fs = std::filesystem;
-using Numbers = run::VtkhdfFile::Numbers;
+using FileNumbers = run::VtkhdfFile::Numbers;
 
 constexpr std::uint8_t linear_hexahedron = 12, lagrange_hexahedron = 72;
 
@@ -50,7 +50,7 @@ std::size_t node_of(std::size_t n, std::size_t i, std::size_t j, std::size_t k) 
 struct CellShape {
   std::span<const double> places;  ///< of points, along an axis
   std::int64_t points = 0;
-  Numbers connectivity;
+  FileNumbers connectivity;
   std::int64_t cells = 1;
   std::uint8_t type = lagrange_hexahedron;
 
@@ -80,7 +80,7 @@ CellShape shape_of(int order, VtkhdfCells cells) {
 /// The samples of a stream as they are in the output.
 struct Records {
   std::vector<double> times;
-  Numbers offsets;           ///< first row of each sample, and the end
+  FileNumbers offsets;       ///< first row of each sample, and the end
   std::string file;          ///< the output
   std::string source, path;  ///< where the rows are, seen from there: a file of their own, if there is one
   h5::DatasetSpec values;
@@ -94,7 +94,7 @@ struct Records {
 Records records_of(const output::Stream& stream, StepIndex until, const std::string& output) {
   const auto samples = static_cast<std::uint64_t>(stream.cadence.samples_until(until));
   Records records{.times = std::vector<double>(samples),
-                  .offsets = Numbers(samples + 1),
+                  .offsets = FileNumbers(samples + 1),
                   .file = output,
                   .source = {},
                   .path = {},
@@ -165,14 +165,14 @@ class Writer {
 
  private:
   /// As many as elements before each sample, times a number.
-  [[nodiscard]] Numbers before(std::int64_t times) const {
-    Numbers list;
+  [[nodiscard]] FileNumbers before(std::int64_t times) const {
+    FileNumbers list;
     for (std::size_t s = 0; s < samples_; ++s)
       list.push_back((records_.offsets[first_ + s] - begin_) * times);
     return list;
   }
-  [[nodiscard]] Numbers counts(std::int64_t times) const {
-    Numbers list;
+  [[nodiscard]] FileNumbers counts(std::int64_t times) const {
+    FileNumbers list;
     for (std::size_t s = 0; s < samples_; ++s) list.push_back(records_.elements(first_ + s) * times);
     return list;
   }
@@ -181,12 +181,12 @@ class Writer {
   [[nodiscard]] std::uint64_t points() const { return static_cast<std::uint64_t>(shape_.points); }
 
   void put_steps() {
-    Numbers parts(samples_);
+    FileNumbers parts(samples_);
     std::iota(parts.begin(), parts.end(), 0);
     file_.put_steps(records_.times, parts);
     file_.put("Steps/PointOffsets", before(shape_.points));
     file_.put("Steps/CellOffsets", before(shape_.cells), {samples_, 1});
-    file_.put("Steps/ConnectivityIdOffsets", Numbers(samples_, 0), {samples_, 1});
+    file_.put("Steps/ConnectivityIdOffsets", FileNumbers(samples_, 0), {samples_, 1});
     file_.put("Steps/PointDataOffsets/temperature", before(shape_.points));
     if (shape_.cells == 1) file_.put("Steps/CellDataOffsets/level", before(1));
   }
