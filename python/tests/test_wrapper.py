@@ -347,6 +347,17 @@ def test_damage_is_repaired(checkout, damage):
     assert checkout.start("x").stdout == "command x\n"
 
 
+def test_bodies_in_python_are_built_again_for_a_new_environment(checkout):
+    checkout.start()
+    built = checkout.root / "build/python_bodies.stamp"
+    built.touch()
+    checkout.start("x")
+    assert built.exists()
+    (checkout.root / ".venv/.complete").unlink()
+    checkout.start("x")
+    assert not built.exists()
+
+
 def test_changed_requirements_are_installed(checkout):
     checkout.start()
     checkout.calls("")
