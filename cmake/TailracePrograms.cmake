@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # The target `programs`: every executable named tailrace-* of the simulations and benchmarks, found by looking, so that
 # a new one needs no edit here. Installed as the component `programs`, with the file that names their launcher.
-# The target `library`: what all of them are linked with.
+# The target `library`: what all simulations are linked with.
 
 function(tailrace_collect_programs DIRECTORY RESULT)
   get_property(targets DIRECTORY ${DIRECTORY} PROPERTY BUILDSYSTEM_TARGETS)
@@ -24,8 +24,7 @@ tailrace_collect_programs(${CMAKE_SOURCE_DIR} TAILRACE_PROGRAMS)
 add_custom_target(programs)
 add_dependencies(programs tailrace_messages tailrace_python)
 add_custom_target(library)
-list(TRANSFORM TAILRACE_MODULES PREPEND tailrace_ OUTPUT_VARIABLE module_targets)
-add_dependencies(library ${module_targets})
+add_dependencies(library tailrace_run tailrace_layout)
 if(TAILRACE_PROGRAMS)
   add_dependencies(programs ${TAILRACE_PROGRAMS})
   install(TARGETS ${TAILRACE_PROGRAMS} RUNTIME DESTINATION bin COMPONENT programs)
