@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Entry of the `tailrace` command: turns errors into messages and exit statuses."""
 
+import atexit
 import gc
 import os
 import signal
@@ -19,6 +20,7 @@ def main() -> None:
     # Imports and pictures make some 100,000 objects that stay. To look through them for cycles again
     # and again takes up to a tenth of a command.
     gc.set_threshold(100_000, 10, 10)
+    atexit.register(gc.freeze)  # else Python looks through all of them once more when it ends
     try:
         from tailrace.cli import build_app
 
@@ -34,8 +36,6 @@ def main() -> None:
         # Status 1 is an answer ("differs"), so a defect of ours must not look like one.
         traceback.print_exc()
         sys.exit(EXIT_RUN_FAILED)
-    finally:
-        gc.freeze()  # else Python looks through all of them once more when it ends
 
 
 def end(message: str, status: int) -> NoReturn:
