@@ -69,8 +69,8 @@ endfunction()
 
 # tailrace_add_mpi_test(NAME x SOURCES ... LIBRARIES ... [LABEL mpi] [THREADS 1] [TIMEOUT 300] [SECONDS 0]): cases made with
 # MPI_CASE, in one launch of TAILRACE_TEST_RANKS ranks, CTest names mpi.x for the launch and "mpi.x: CASE". THREADS is the
-# number of OpenMP threads of each rank; SECONDS is what the launch takes, roughly: the longest start first. What has the label mpi depends on the MPI, and .ci/run repeats it with another one; it is
-# built by the target mpi-tests. A launch counts as two processors, whatever its ranks: for most of the time they wait for each
+# number of OpenMP threads of each rank; SECONDS is what the launch takes, roughly: the longest start first. What has the
+# label mpi depends on the MPI, and .ci/run repeats it with another one; it is built by the target mpi-tests. A launch counts as two processors, whatever its ranks: for most of the time they wait for each
 # other, and other entries run beside it.
 add_custom_target(mpi-tests)
 if(TARGET tailrace_yield)

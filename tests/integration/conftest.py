@@ -40,7 +40,7 @@ def pytest_configure() -> None:
     # What earlier runs on this machine have shown is nothing that a test may rest on.
     os.environ["TAILRACE_TUNING"] = "off"
     os.environ.setdefault(LAUNCHER_WAITS, "0")
-    gc.set_threshold(100_000, 10, 10)
+    gc.set_threshold(100_000, 10, 10)  # as the command does
 
 
 def pytest_collection_finish() -> None:
