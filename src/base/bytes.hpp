@@ -137,4 +137,8 @@ class Unpacker {
   std::span<const std::byte> bytes_;
 };
 
+/// A value of type T as an archive takes it: a packer does not change it.
+template <class Archive, class T>
+using ArchivedBy = std::conditional_t<std::is_same_v<Archive, Packer>, const T, T>;
+
 }  // namespace tailrace

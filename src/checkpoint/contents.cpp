@@ -3,20 +3,17 @@
 
 #include <fmt/format.h>
 
-#include <nlohmann/json.hpp>
 #include <span>
 
+#include "base/bytes.hpp"
 #include "base/text.hpp"
 #include "h5/file.hpp"
 #include "row_type.hpp"
-#include "tailrace/error.hpp"
 #include "zstd.hpp"
 
 namespace tailrace::checkpoint {
 
 namespace {
-
-using Json = nlohmann::json;
 
 /// "solver/p" of "/values/solver/p"; empty if the path is of something else.
 std::string name_under(const std::string& group, const std::string& path) {
@@ -45,20 +42,13 @@ std::int64_t place_of(const h5::File& file, const std::string& path) {
   return static_cast<std::int64_t>(file.place(path).value_or(0));
 }
 
-[[noreturn]] void refuse(const h5::File& file, const std::string& what) {
-  throw Error(ErrorInfo{.kind = ErrorKind::input,
-                        .message = fmt::format("{}: {}", file.path(), what),
-                        .path = file.path(),
-                        .hint = remedy});
-}
-
 bool is_compressed(const h5::File& file, const std::string& data) {
   const auto name = attribute(file, data, "compression");
   if (name.empty()) return false;
   if (name != "zstd")
-    refuse(file, fmt::format("{} has the compression \"{}\", which is not known", data, name));
+    refuse(file.path(), fmt::format("{} has the compression \"{}\", which is not known", data, name));
   if (!has_zstd())
-    refuse(file,
+    refuse(file.path(),
            fmt::format("{} is compressed, and this build has no zstd: install libzstd-dev and build again",
                        data));
   return true;
@@ -68,13 +58,13 @@ h5::ElementType type_of(const h5::File& file, const std::string& data) {
   const auto name = attribute(file, data, "type");
   for (const auto type : {h5::ElementType::float32, h5::ElementType::float64, h5::ElementType::uint64})
     if (name == numpy_name(type)) return type;
-  refuse(file, fmt::format("{} has elements of type \"{}\", which is not known", data, name));
+  refuse(file.path(), fmt::format("{} has elements of type \"{}\", which is not known", data, name));
 }
 
 std::int64_t values_each(const h5::File& file, const std::string& data) {
   const auto digits = attribute(file, data, "values_each");
   const auto count = parse_number<std::int64_t>(digits).value_or(0);
-  if (count < 1) refuse(file, fmt::format("{}: values_each is \"{}\", not a count", data, digits));
+  if (count < 1) refuse(file.path(), fmt::format("{}: values_each is \"{}\", not a count", data, digits));
   return count;
 }
 
@@ -97,6 +87,53 @@ Contents::Set set_of(const h5::File& file, const std::string& path, const Manife
           .sum = reported.sum};
 }
 
+// What travels of each type, in one place for both directions: `archive` is a Packer or an Unpacker.
+
+template <class Archive>
+void fields(Archive& archive, ArchivedBy<Archive, int>& version) {
+  archive(version);
+}
+
+template <class Archive>
+void fields(Archive& archive, ArchivedBy<Archive, std::string>& text) {
+  archive(text);
+}
+
+template <class Archive>
+void fields(Archive& archive, ArchivedBy<Archive, Contents::Numbers>& numbers) {
+  archive(numbers.type, numbers.bits);
+}
+
+template <class Archive>
+void fields(Archive& archive, ArchivedBy<Archive, Contents::Set>& set) {
+  archive(set.kind, set.compressed, set.type, set.values_each, set.count, set.extents, set.row_type,
+          set.data_place, set.cells_place, set.parts, set.sum);
+}
+
+template <class T>
+void named(Packer& packer, const std::map<std::string, T>& values) {
+  packer(values.size());
+  for (const auto& [name, value] : values) {
+    packer(name);
+    fields(packer, value);
+  }
+}
+template <class T>
+void named(Unpacker& unpacker, std::map<std::string, T>& values) {
+  for (auto count = unpacker.get<std::size_t>(); count > 0; --count) {
+    const auto name = unpacker.get<std::string>();
+    fields(unpacker, values[name]);
+  }
+}
+
+template <class Archive>
+void fields(Archive& archive, ArchivedBy<Archive, Contents>& contents) {
+  named(archive, contents.components);
+  named(archive, contents.numbers);
+  named(archive, contents.texts);
+  named(archive, contents.sets);
+}
+
 }  // namespace
 
 Contents read_contents(const std::string& checkpoint, const Manifest& manifest) {
@@ -114,46 +151,16 @@ Contents read_contents(const std::string& checkpoint, const Manifest& manifest) 
   return contents;
 }
 
-std::vector<std::uint8_t> to_bytes(const Contents& contents) {
-  Json numbers = Json::object(), sets = Json::object();
-  for (const auto& [path, value] : contents.numbers)
-    numbers[path] = {{"type", static_cast<int>(value.type)}, {"bits", value.bits}};
-  for (const auto& [path, set] : contents.sets)
-    sets[path] = {{"kind", set.kind},
-                  {"compressed", set.compressed},
-                  {"type", static_cast<int>(set.type)},
-                  {"values_each", set.values_each},
-                  {"count", set.count},
-                  {"extents", set.extents},
-                  {"record_type", set.row_type},
-                  {"data_place", set.data_place},
-                  {"cells_place", set.cells_place},
-                  {"parts", set.parts},
-                  {"sum", set.sum}};
-  return Json::to_cbor(Json{
-      {"components", contents.components}, {"numbers", numbers}, {"texts", contents.texts}, {"sets", sets}});
+std::vector<std::byte> to_bytes(const Contents& contents) {
+  Packer packer;
+  fields(packer, contents);
+  return packer.take();
 }
 
-Contents contents_of(const std::vector<std::uint8_t>& bytes) {
-  const auto json = Json::from_cbor(bytes);
+Contents contents_of(std::span<const std::byte> bytes) {
+  Unpacker unpacker(bytes);
   Contents contents;
-  contents.components = json.at("components").get<std::map<std::string, int>>();
-  contents.texts = json.at("texts").get<std::map<std::string, std::string>>();
-  for (const auto& [path, value] : json.at("numbers").items())
-    contents.numbers[path] = {.type = static_cast<h5::ElementType>(value.at("type").get<int>()),
-                              .bits = value.at("bits").get<std::vector<std::uint64_t>>()};
-  for (const auto& [path, set] : json.at("sets").items())
-    contents.sets[path] = {.kind = set.at("kind"),
-                           .compressed = set.at("compressed"),
-                           .type = static_cast<h5::ElementType>(set.at("type").get<int>()),
-                           .values_each = set.at("values_each"),
-                           .count = set.at("count"),
-                           .extents = set.at("extents"),
-                           .row_type = set.at("record_type"),
-                           .data_place = set.at("data_place"),
-                           .cells_place = set.at("cells_place"),
-                           .parts = set.at("parts").get<std::vector<std::uint64_t>>(),
-                           .sum = set.at("sum")};
+  fields(unpacker, contents);
   return contents;
 }
 

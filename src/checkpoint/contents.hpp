@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -50,7 +52,7 @@ struct Contents {
 Contents read_contents(const std::string& checkpoint, const Manifest& manifest);
 
 /// For the way to other ranks.
-std::vector<std::uint8_t> to_bytes(const Contents& contents);
-Contents contents_of(const std::vector<std::uint8_t>& bytes);
+std::vector<std::byte> to_bytes(const Contents& contents);
+Contents contents_of(std::span<const std::byte> bytes);
 
 }  // namespace tailrace::checkpoint

@@ -66,7 +66,7 @@ Json to_json(const Manifest& manifest) {
           {"xxh3", no_digest}};
 }
 
-Manifest from_json(const std::string& path, const Json& json) {
+Manifest manifest_from(const std::string& path, const Json& json) {
   try {
     Manifest manifest{.simulation = json.at("simulation"),
                       .program = json.at("program"),
@@ -113,7 +113,7 @@ void refuse(const std::string& path, const std::string& what) {
 
 Manifest read_manifest(const std::string& checkpoint) {
   const auto path = fmt::format("{}/{}", checkpoint, manifest_file);
-  auto manifest = from_json(path, read_sealed(path, format, compressed_version));
+  auto manifest = manifest_from(path, read_sealed(path, format, compressed_version));
   const auto state_path = fmt::format("{}/{}", checkpoint, state_file);
   const InputFile state(state_path, remedy);
   if (state.size_bytes() != manifest.file_bytes)

@@ -18,8 +18,8 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr const char* format = "tailrace checkpoint part";
-constexpr int version = 2;
+constexpr const char* part_format = "tailrace checkpoint part";
+constexpr int part_version = 2;
 
 Json to_json(const h5::DatasetSpec& spec) {
   auto attributes = Json::object();
@@ -87,7 +87,7 @@ Part::Set set_of(const Json& json) {
           .sum = number_of(json.at("sum"))};
 }
 
-Part from_json(const std::string& path, const Json& json) {
+Part part_from(const std::string& path, const Json& json) {
   try {
     Part part{.run = json.at("run"),
               .origin = {.simulation = json.at("simulation"),
@@ -158,8 +158,8 @@ std::string to_text(const Part& part) {
   auto head = Json::array(), sets = Json::array();
   for (const auto& dataset : part.head) head.push_back(to_json(dataset));
   for (const auto& set : part.sets) sets.push_back(to_json(set));
-  return sealed({{"format", format},
-                 {"version", version},
+  return sealed({{"format", part_format},
+                 {"version", part_version},
                  {"run", part.run},
                  {"simulation", part.origin.simulation},
                  {"program", part.origin.program},
@@ -174,11 +174,11 @@ std::string to_text(const Part& part) {
 }
 
 Part part_of(const std::string& path, const std::string& text) {
-  return from_json(path, parse_sealed(path, text, format, version));
+  return part_from(path, parse_sealed(path, text, part_format, part_version));
 }
 
 Part read_part(const std::string& path) {
-  return from_json(path, read_sealed(path, format, version));
+  return part_from(path, read_sealed(path, part_format, part_version));
 }
 
 void verify(const Part& part, const std::string& data_path) {

@@ -28,7 +28,7 @@ class Checkpoint::Impl {
  public:
   Impl(mpi::CommView comm, std::string path, const std::string& simulation)
       : comm_(comm), path_(std::move(path)) {
-    std::vector<std::uint8_t> bytes;
+    std::vector<std::byte> bytes;
     std::vector<Head> head(1);
     mpi::collectively_on_root(comm, [&] {
       const auto manifest = read_manifest(path_);

@@ -6,35 +6,15 @@
 
 #include <climits>
 #include <memory>
-#include <nlohmann/json.hpp>
 
 #include "base/check.hpp"
+#include "base/error_bytes.hpp"
 #include "base/system.hpp"
 #include "mpi/native.hpp"
 
 namespace tailrace::mpi {
 
 namespace {
-
-std::string packed(const ErrorInfo& info) {
-  return nlohmann::json{{"kind", static_cast<int>(info.kind)},
-                        {"message", info.message},
-                        {"path", info.path},
-                        {"offset", info.offset},
-                        {"rank", info.rank},
-                        {"hint", info.hint}}
-      .dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
-}
-
-ErrorInfo unpacked(const std::string& text) {
-  const auto json = nlohmann::json::parse(text);
-  return {.kind = static_cast<ErrorKind>(json.at("kind").get<int>()),
-          .message = json.at("message"),
-          .path = json.at("path"),
-          .offset = json.at("offset"),
-          .rank = json.at("rank"),
-          .hint = json.at("hint")};
-}
 
 /// After an expired verdict: every rank that is still there reports to rank 0, which names the others.
 std::string missing_ranks(CommView comm) {
@@ -84,13 +64,18 @@ void agree(CommView comm, const std::optional<ErrorInfo>& mine, double limit_s) 
     throw_expired(comm, limit_s);
   }
   if (ranks->lowest == INT_MAX) return;
-  std::string text;
+  Packer packer;
+  ErrorInfo info;
   if (comm.rank() == ranks->lowest) {
-    ErrorInfo info = *mine;
+    info = *mine;
     if (info.rank < 0) info.rank = comm.rank();
-    text = packed(info);
+    fields(packer, info);
   }
-  throw Error(unpacked(broadcast(comm, text, ranks->lowest)));
+  auto message = packer.take();
+  broadcast(comm, message, ranks->lowest);
+  Unpacker unpacker(message);
+  fields(unpacker, info);
+  throw Error(std::move(info));
 }
 
 void collectively(CommView comm, const std::function<void()>& action, double limit_s) {

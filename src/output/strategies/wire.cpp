@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "output/strategies/wire.hpp"
 
+#include "base/error_bytes.hpp"
+
 namespace tailrace::output::wire {
 
 namespace {
@@ -81,11 +83,6 @@ template <class Archive>
 void fields(Archive& archive, ArchivedBy<Archive, WriterAccount>& account) {
   archive(account.process, account.host, account.cpus, account.place, account.output, account.idle_s,
           account.idle_cpu_s, account.jobs, account.batches, account.peak_memory_bytes, account.warning);
-}
-
-template <class Archive>
-void fields(Archive& archive, ArchivedBy<Archive, ErrorInfo>& error) {
-  archive(error.kind, error.message, error.path, error.offset, error.rank, error.hint);
 }
 
 }  // namespace

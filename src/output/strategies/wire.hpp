@@ -44,10 +44,6 @@ enum class Answer : std::int32_t {
   report,  ///< `WriterAccount`
 };
 
-/// A value of type T as an archive takes it: a packer does not change it.
-template <class Archive, class T>
-using ArchivedBy = std::conditional_t<std::is_same_v<Archive, Packer>, const T, T>;
-
 /// Describes what a writer must know of a session, and of one rank in it.
 struct OpenRequest {
   std::int64_t session = 0;
