@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # The component `devel`: headers, libraries, and what find_package(tailrace) reads.
 set(TAILRACE_CMAKE_DIR lib/cmake/tailrace)
-foreach(module ${TAILRACE_MODULES})
-  set_target_properties(tailrace_${module} PROPERTIES EXPORT_NAME ${module})
+set(libraries ${TAILRACE_MODULES} run_exchange)
+foreach(library ${libraries})
+  set_target_properties(tailrace_${library} PROPERTIES EXPORT_NAME ${library})
 endforeach()
-list(TRANSFORM TAILRACE_MODULES PREPEND tailrace_ OUTPUT_VARIABLE targets)
+list(TRANSFORM libraries PREPEND tailrace_ OUTPUT_VARIABLE targets)
 install(TARGETS ${targets} tailrace_flags EXPORT tailrace ARCHIVE DESTINATION lib COMPONENT devel)
 install(DIRECTORY ${CMAKE_SOURCE_DIR}/include/tailrace DESTINATION include COMPONENT devel)
 # The interface of bodies, for `tailrace compile` of an installed package.

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "tailrace/run/case_exchange.hpp"
 
-#include <algorithm>
 #include <array>
 #include <cstdlib>
 #include <nlohmann/json.hpp>
@@ -115,11 +114,6 @@ std::vector<Key> exchange_keys(exchange::Order order) {
                "whether what goes to one rank travels as [one message](../explain/exchange.md#word-by-word); "
                "`false`: every word of 8 bytes is put or got by itself, to be compared with",
            .fallback = "true"}};
-}
-
-bool has_exchange_keys(const CaseSchema& schema) {
-  return std::any_of(schema.keys.begin(), schema.keys.end(),
-                     [](const Key& key) { return key.name == "exchange.transport"; });
 }
 
 exchange::AccessOptions read_exchange(CaseFile& file) {

@@ -12,7 +12,6 @@
 #include "output/session/session.hpp"
 #include "output/strategies/io_servers.hpp"
 #include "run/memory.hpp"
-#include "tailrace/run/case_exchange.hpp"
 #include "tailrace/run/simulate.hpp"
 
 namespace tailrace::run {
@@ -150,7 +149,7 @@ std::optional<Notice> read_case_words(const ProgramInfo& info, CaseWords& words,
                                       const char* const* argv, CaseOptions& options) {
   auto parser = make_parser(info);
   add_case_options(parser, words);
-  if (has_exchange_keys(*info.schema)) add_exchange_option(parser, words);
+  if (info.schema->find("exchange.transport") != nullptr) add_exchange_option(parser, words);
   if (auto notice = read_words(parser, info, words, argc, argv)) return notice;
   if (words.case_file.empty()) throw Error(ErrorKind::usage, "no case. Fix: add --case FILE.toml");
   finalize(words, argc, argv, "", options);

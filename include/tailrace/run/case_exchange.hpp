@@ -16,7 +16,6 @@ class CaseFile;
 
 /// The keys of [exchange], for the schema of a simulation with access maps; `order` is the default. @local
 std::vector<Key> exchange_keys(exchange::Order order);
-[[nodiscard]] bool has_exchange_keys(const CaseSchema& schema);
 /// Reads the table. What is wrong, such as a transport that this build does not have, becomes a problem of
 /// the file. @local
 exchange::AccessOptions read_exchange(CaseFile& file);
