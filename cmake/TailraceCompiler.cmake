@@ -68,13 +68,17 @@ function(tailrace_compile_sources_quickly)
 endfunction()
 
 # tailrace_add_cold_sources(TARGET SOURCE...): sources of a library that run once or hardly ever, compiled quickly and apart
-# from its others; to be called when the library has all that they need.
+# from its others; they join it at the end of the directory. Called before the library is made, since they take longest
+# and Ninja compiles in the order of the calls.
 function(tailrace_add_cold_sources TARGET)
   add_library(${TARGET}_cold OBJECT ${ARGN})
+  tailrace_compile_quickly(${TARGET}_cold)
+  cmake_language(EVAL CODE "cmake_language(DEFER CALL tailrace_join_cold_sources ${TARGET})")
+endfunction()
+function(tailrace_join_cold_sources TARGET)
   get_target_property(libraries ${TARGET} LINK_LIBRARIES)
   target_link_libraries(${TARGET}_cold PRIVATE ${libraries})
   target_include_directories(${TARGET}_cold PRIVATE $<TARGET_PROPERTY:${TARGET},INCLUDE_DIRECTORIES>)
   target_compile_definitions(${TARGET}_cold PRIVATE $<TARGET_PROPERTY:${TARGET},COMPILE_DEFINITIONS>)
-  tailrace_compile_quickly(${TARGET}_cold)
   target_sources(${TARGET} PRIVATE $<TARGET_OBJECTS:${TARGET}_cold>)
 endfunction()
