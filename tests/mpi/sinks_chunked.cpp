@@ -337,6 +337,45 @@ MPI_CASE("a run resumes in the file that it left, in the middle of chunks", rank
   }
 }
 
+MPI_CASE("what was flushed is in the file of a run that is killed, in the middle of chunks too", ranks{1, 2, 3, 7}) {
+  const Index3 domain{12, 10, 14};
+  const SharedDir directory(comm);
+  const Boxes boxes{{{{0, 0, 0}, {12, 10, 5}}, {{5, 5, 3}, {6, 6, 4}}}};
+  const std::vector<Stream> streams{stepwise(domain, ten_steps),
+                                    stream("points", scattered_points(domain), Reduction::none, domain),
+                                    stream("point", Points{{{11, 0, 13}}}, Reduction::none, domain),
+                                    stream("boxes", boxes, Reduction::none, domain)};
+  const auto plain = directory.file("plain.h5"), chunked = directory.file("chunked.h5");
+  write_pattern(comm, plain, domain, streams, 10, options_of("threads", "hdf5"));
+  for (const char* strategy : {"blocking", "threads"}) {
+    const Box own = own_of(domain, comm);
+    pattern::Field<float> field(own);
+    trace::Log log("main");
+    Session session(comm, chunked, make_plan(streams, own, domain), {}, options_of(strategy, "hdf5-chunked"),
+                    log);
+    const auto left = [&](StepIndex step) { return directory.file(fmt::format("left-{}.h5", step)); };
+    for (StepIndex step = 1; step <= 10; ++step) {
+      field.set(step);
+      session.sample(step, [&](const std::string&) { return field.view(); });
+      if (step != 3 && step != 4 && step != 8) continue;
+      CHECK(session.flush_all(60) == step);
+      if (comm.is_root()) std::filesystem::copy_file(chunked, left(step));
+    }
+    session.finish(10, {});
+    mpi::barrier(comm);
+    for (const StepIndex step : {3, 4, 8}) {
+      if (comm.is_root()) CHECK(recorded(left(step)) == static_cast<std::uint64_t>(step));
+      resume(comm, left(step), domain, streams, step, 10);
+      if (comm.is_root()) {
+        check_equal(plain, left(step), streams);
+        std::filesystem::remove(left(step));
+      }
+    }
+    if (comm.is_root()) check_equal(plain, chunked, streams);
+    mpi::barrier(comm);
+  }
+}
+
 MPI_CASE("a run resumes in a file of another program with chunks of its own", ranks{1, 3}) {
   const Index3 domain{12, 10, 14};
   const SharedDir directory(comm);

@@ -57,8 +57,7 @@ class Exchange {
   /// wait for room, and whatever has failed. @collective{comm} of the sink, waits.
   virtual void finalize() = 0;
   /// After `finalize`: puts what was moved onto the device. Returns the step up to which all samples are in
-  /// the file: chunks that take more samples may be missing. @collective{comm} of the sink, synchronises;
-  /// every rank throws the same error or none.
+  /// the file. @collective{comm} of the sink, synchronises; every rank throws the same error or none.
   virtual StepIndex commit() = 0;
   /// Moves and writes everything that is left, once this rank's writer has flushed or failed.
   /// @collective{comm} of the sink, waits. Errors (io): the sink's own failures, on the ranks that see them.

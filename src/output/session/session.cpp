@@ -133,7 +133,7 @@ class Session::Impl {
 
   void flush_until(StepIndex step) {
     if (commits_->together()) {
-      flush_all(close_limit_s);
+      require(flush_all(close_limit_s), step);
       return;
     }
     const auto flush_here = [&] {
@@ -349,6 +349,17 @@ class Session::Impl {
     }
     pipeline_->flush_all(step);
     throw_if_any(pipeline_->failure());
+  }
+
+  /// What counts on the samples up to a step must not go on without them.
+  void require(StepIndex committed, StepIndex step) const {
+    if (committed >= step) return;
+    throw Error(ErrorInfo{.kind = ErrorKind::internal,
+                          .message = path_ + ": of the samples up to step " + std::to_string(step) +
+                                     " only those up to step " + std::to_string(committed) + " are in the file",
+                          .path = path_,
+                          .rank = 0,
+                          .hint = {}});
   }
 
   /// Advances whatever is on its way between processes.

@@ -90,8 +90,8 @@ std::optional<ErrorInfo> ChunkFile::failure() const {
   return failure_;
 }
 
-StepIndex ChunkFile::commit_now() {
-  Packet packet = make_packet({.kind = PacketKind::flush, .step = recorded_});
+StepIndex ChunkFile::save() {
+  Packet packet = make_packet({.kind = PacketKind::save, .step = recorded_});
   queue_.wait_for_room(packet.bytes());
   if (queue_.reserve(packet.bytes())) queue_.put(std::move(packet));
   for (Backoff backoff; !queue_.idle() && !failure();) backoff.pause();
@@ -160,6 +160,9 @@ void ChunkFile::write(const Packet& packet) {
     case PacketKind::commit_mark:
       take_commit_mark(packet);
       break;
+    case PacketKind::save:
+      write_incomplete();
+      [[fallthrough]];
     case PacketKind::flush:
       commit(true);
       break;
@@ -189,16 +192,19 @@ void ChunkFile::add_values(const ExtentHead& head, std::span<const std::byte> by
   const ChunkPlace place = stream.grid.at(head.offset_bytes);
   auto chunk = open_.find({dataset, place.number});
   if (chunk == open_.end())
-    chunk = open_.emplace(std::pair(dataset, place.number), open_chunk(stream, place)).first;
+    chunk = open_.emplace(std::pair(dataset, place.number), open_chunk(dataset, place)).first;
   std::memcpy(chunk->second.bytes.data() + (head.offset_bytes - place.begin), bytes.data(), bytes.size());
   chunk->second.filled += head.bytes;
   if (chunk->second.filled == place.bytes) write_open(chunk);
 }
 
-OpenChunk ChunkFile::open_chunk(const ChunkedStream& stream, const ChunkPlace& place) const {
+OpenChunk ChunkFile::open_chunk(std::size_t dataset, const ChunkPlace& place) {
+  const ChunkedStream& stream = datasets_[dataset];
   OpenChunk chunk{.bytes = std::vector<std::byte>(static_cast<std::size_t>(stream.grid.chunk_bytes()))};
   if (!stream.continues(place)) return chunk;
   chunk.filled = stream.present_bytes - place.begin;
+  // An open dataset remembers where its last chunk was, also when that has been written directly since.
+  open_datasets_[dataset].reset();
   const h5::Shape start = stream.grid.start(place), shape = file_->shape(stream.path);
   h5::Shape count = stream.layout.chunk;
   for (std::size_t axis = 0; axis < count.size(); ++axis)

@@ -59,9 +59,9 @@ class ChunkFile {
   /// Returns what is to be written. After a failure it takes everything and throws it away.
   [[nodiscard]] PacketQueue& queue() noexcept { return queue_; }
   [[nodiscard]] std::optional<ErrorInfo> failure() const;
-  /// Waits until the complete chunks of all that was put into the queue are on the device; returns the step
-  /// up to which the file holds everything. @local. Errors (io): what failed at any time.
-  StepIndex commit_now();
+  /// Waits until all that was put into the queue is on the device, incomplete chunks too; returns the step up
+  /// to which the file holds everything. @local. Errors (io): what failed at any time.
+  StepIndex save();
   /// Waits until all that was put into the queue is in the file, incomplete chunks too, and closes it; what
   /// failed is kept. @local
   void finish() noexcept;
@@ -76,7 +76,7 @@ class ChunkFile {
   void write_chunk(std::size_t dataset, const ChunkPlace& place, std::span<const std::byte> bytes,
                    std::uint32_t skipped);
   void add_values(const ExtentHead& head, std::span<const std::byte> bytes);
-  OpenChunk open_chunk(const ChunkedStream& stream, const ChunkPlace& place) const;
+  OpenChunk open_chunk(std::size_t dataset, const ChunkPlace& place);
   void write_open(OpenChunks::iterator chunk);
   void write_incomplete();
   void take_commit_mark(const Packet& packet);

@@ -100,6 +100,11 @@ h5::Shape ChunkGrid::start(const ChunkPlace& place) const {
   return start;
 }
 
+void ChunkedStream::mark_present(StepIndex until) noexcept {
+  // The state before the first step is not in a file that holds no step yet.
+  if (series && until > 0) present_bytes = sample_bytes * cadence.samples_until(until);
+}
+
 bool ChunkedStream::continues(const ChunkPlace& place) const noexcept {
   return place.begin < present_bytes && present_bytes < place.end();
 }
@@ -171,9 +176,7 @@ std::vector<ChunkedStream> map_datasets(const Plan& plan, const std::vector<h5::
         const auto shape = shape_to_cut(stream, spec);
         mapped.grid = ChunkGrid(shape, layout.chunk, size);
         mapped.sample_bytes = sample_bytes(stream, shape, size);
-        // The state before the first step is not in a file that holds no step yet.
-        if (series && present_until > 0)
-          mapped.present_bytes = mapped.sample_bytes * stream.cadence.samples_until(present_until);
+        mapped.mark_present(present_until);
       }
       all.push_back(std::move(mapped));
     }

@@ -57,13 +57,15 @@ struct ChunkedStream {
   Cadence cadence;
   bool series = false;             ///< unreduced
   bool open = false;               ///< refers to a number of samples that is not known: the dataset grows
-  std::int64_t present_bytes = 0;  ///< values that were in the file when this run opened it
+  std::int64_t present_bytes = 0;  ///< values in the file when this run opened it or saved its samples
   const Share* share = nullptr;    ///< says what this rank owns of it, if anything
 
   /// True if all values of the chunk that are still to come belong to this rank and it can be written as a
   /// whole.
   [[nodiscard]] bool owns(const ChunkPlace& place) const noexcept;
-  /// True if some of its values were in the file when this run opened it.
+  /// The file holds the samples up to this step.
+  void mark_present(StepIndex until) noexcept;
+  /// True if some of its values are in the file, and some are still to come.
   [[nodiscard]] bool continues(const ChunkPlace& place) const noexcept;
   /// The last step up to which all samples are in the file while this chunk is not.
   [[nodiscard]] StepIndex complete_before(const ChunkPlace& place) const noexcept;

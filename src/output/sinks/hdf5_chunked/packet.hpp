@@ -20,7 +20,8 @@ enum class PacketKind : std::uint32_t {
   values,       ///< values of chunks that several ranks share
   rows,         ///< some of this rank's records of a sample
   commit_mark,  ///< this rank's samples were all sent up to a step
-  flush,        ///< put everything onto the device
+  flush,        ///< put all complete chunks onto the device
+  save,         ///< the same of everything, chunks that take more samples too
 };
 
 /// The beginning of each packet, as it is sent.

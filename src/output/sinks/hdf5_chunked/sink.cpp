@@ -97,6 +97,7 @@ class Hdf5ChunkedSink final : public Sink, public Exchange {
   void post_commit_mark();
   void post(Packet packet);
   void post_rest();
+  std::optional<ErrorInfo> try_to_post_rest();
 
   // On the simulation's thread.
   void count_parts(StepIndex step);
@@ -335,13 +336,22 @@ void Hdf5ChunkedSink::post(Packet packet) {
   ++posted_;
 }
 
-/// Chunks owned here that are not complete when the run ends.
+/// Chunks owned here that are not complete when everything is to be in the file.
 void Hdf5ChunkedSink::post_rest() {
   while (!open_.empty()) {
     const auto chunk = open_.extract(open_.begin());
     post_chunk(chunk.key().first, chunk.key().second, chunk.mapped().bytes, last_step_);
   }
   post_commit_mark();
+}
+
+std::optional<ErrorInfo> Hdf5ChunkedSink::try_to_post_rest() {
+  try {
+    if (!failed_) guarded([&] { post_rest(); });
+  } catch (...) {
+    return describe_current_exception();
+  }
+  return {};
 }
 
 void Hdf5ChunkedSink::progress() {
@@ -390,30 +400,31 @@ void Hdf5ChunkedSink::wait_until_moved() {
   }
 }
 
+/// The samples that were submitted are a part, what is left of them in incomplete chunks another one.
 void Hdf5ChunkedSink::finalize() {
-  due_part_ = ++parts_;
+  due_part_ = parts_ += 2;
   parts_under_way_.clear();
+  const auto failure = try_to_post_rest();
   const auto moved = [&] {
     progress();
     return sender_ ? sender_->has_sent(due_part_) : receiver_->has_part(due_part_);
   };
   for (Backoff backoff; !moved();) backoff.pause();
+  if (failure) throw Error(*failure);
 }
 
+/// Chunks that take more samples continue from what is in the file, as those of a run that resumes.
 StepIndex Hdf5ChunkedSink::commit() {
   std::int64_t recorded = 0;
-  mpi::collectively_on_root(comm_, [&] { recorded = file_->commit_now(); });
-  return mpi::max(comm_, recorded);
+  mpi::collectively_on_root(comm_, [&] { recorded = file_->save(); });
+  recorded = mpi::max(comm_, recorded);
+  for (auto& stream : datasets_) stream.mark_present(recorded);
+  return recorded;
 }
 
 void Hdf5ChunkedSink::complete() {
   completed_ = true;
-  std::optional<ErrorInfo> failure;
-  try {
-    if (!failed_) guarded([&] { post_rest(); });
-  } catch (...) {
-    failure = describe_current_exception();
-  }
+  auto failure = try_to_post_rest();
   if (sender_) sender_->end();
   wait_until_moved();
   if (file_) {
