@@ -18,7 +18,7 @@ void read_sensor_data(run::CaseFile& file, CommandLine& line) {
       sensor_data.wanted[i] = sensor_data.wanted[i] || *wanted;
   sensor_data.copy_sensor_mask = *file.boolean("record.copy_sensor_mask") || sensor_data.copy_sensor_mask;
   if (const auto start = file.integer("record.start"); start && line.start == 0) line.start = *start;
-  if (line.options.outputs.empty()) sensor_data.apply_default();
+  sensor_data.complete(!line.options.outputs.empty());
 }
 
 /// Fills what the command line left open from the case, and lists what is wrong with it.

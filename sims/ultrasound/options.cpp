@@ -191,7 +191,7 @@ void finish_native_mode(CommandLine& line) {
   options.plan_only = line.write.plan;
   if (options.kwave_checkpoint) output::check_resumes(options.write);
   if (!line.trace.empty()) options.trace = trace::parse_mode("--trace", line.trace);
-  options.sensor_data.apply_default();
+  options.sensor_data.complete(false);
   options.title = std::filesystem::path(options.input).stem().string();
   nlohmann::json sensor_data;
   for (std::size_t i = 0; i < sensor_quantities.size(); ++i)

@@ -379,15 +379,8 @@ output::FileTail Program<Real>::tail(StepIndex steps_done) {
 template <class Real>
 Intensity<Real> Program<Real>::make_intensity(output::Session& session) {
   StepIndex recorded = 0;
-  if (result_.status != run::Status::failed && recorded_steps(result_.steps_done) > 0) {
-    const StepIndex readable = session.flush_all();
-    recorded = recorded_steps(readable);
-    if (readable < result_.steps_done)
-      run_.warn(
-          fmt::format("the mean intensity covers the samples up to step {} only: the later ones were not yet "
-                      "in the file when the run was stopped",
-                      readable));
-  }
+  if (result_.status != run::Status::failed && recorded_steps(result_.steps_done) > 0)
+    recorded = recorded_steps(session.flush_all());
   return {comm_,
           grid_,
           mask_,

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 #include <set>
 #include <string_view>
 
@@ -75,17 +76,16 @@ output::Stream make_stream(const SensorQuantity& item, char axis, const SensorDa
 
 }  // namespace
 
-void SensorData::apply_default() noexcept {
-  bool none = true, computed = false;
-  for (std::size_t i = 0; i < sensor_quantities.size(); ++i) {
-    none = none && !wanted[i];
-    computed = computed || (wanted[i] && sensor_quantities[i].computed_at_end);
-  }
-  for (std::size_t i = 0; i < sensor_quantities.size(); ++i) {
-    const std::string_view name = sensor_quantities[i].name;
-    if (name == "p_raw") wanted[i] = wanted[i] || none || computed;
-    if (name == "u_non_staggered_raw") wanted[i] = wanted[i] || computed;
-  }
+void SensorData::want(std::string_view name) noexcept {
+  for (std::size_t i = 0; i < sensor_quantities.size(); ++i)
+    if (name == sensor_quantities[i].name) wanted[i] = true;
+}
+
+void SensorData::complete(bool has_outputs) noexcept {
+  if (wants_intensity())
+    for (const char* name : {"p_raw", "u_non_staggered_raw"}) want(name);
+  const bool none = std::none_of(wanted.begin(), wanted.end(), std::identity());
+  if (none && !has_outputs) want("p_raw");
 }
 
 bool SensorData::wants(const std::string& name) const {

@@ -3,6 +3,7 @@
 
 #include <array>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "input.hpp"
@@ -66,9 +67,10 @@ struct SensorData {
   StepIndex start = 1;  ///< first recorded step, counted from 1
   bool copy_sensor_mask = false;
 
-  /// With nothing named, k-Wave records the pressure series. Intensity is computed from the series of
-  /// pressure and shifted velocity, which are recorded then.
-  void apply_default() noexcept;
+  void want(std::string_view name) noexcept;
+  /// Adds what goes without saying: the series of pressure and shifted velocity, from which intensity is
+  /// computed; the pressure series, as k-Wave does, where nothing else is recorded.
+  void complete(bool has_outputs) noexcept;
   /// Returns whether an item of this name is wanted.
   [[nodiscard]] bool wants(const std::string& name) const;
   /// Returns whether something is wanted that is computed from the mean intensity.

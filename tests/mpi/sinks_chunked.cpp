@@ -337,7 +337,8 @@ MPI_CASE("a run resumes in the file that it left, in the middle of chunks", rank
   }
 }
 
-MPI_CASE("what was flushed is in the file of a run that is killed, in the middle of chunks too", ranks{1, 2, 3, 7}) {
+MPI_CASE("what was flushed is in the file of a run that is killed, in the middle of chunks too",
+         ranks{1, 2, 3, 7}) {
   const Index3 domain{12, 10, 14};
   const SharedDir directory(comm);
   const Boxes boxes{{{{0, 0, 0}, {12, 10, 5}}, {{5, 5, 3}, {6, 6, 4}}}};

@@ -179,6 +179,19 @@ TEST_CASE("the command line goes before the case") {
   CHECK(holds(message_of(more), "--checkpoint options belong to -i and -o"));
 }
 
+TEST_CASE("what intensity is computed from is recorded beside outputs, too") {
+  const test::TempDir directory;
+  const auto recorded_with = [&](const std::string& record) {
+    std::ofstream(directory.file("a.toml"))
+        << "[case]\nsimulation = \"ultrasound\"\n[input]\nfile = \"in.h5\"\n" + record +
+               "[[output]]\nname = \"w\"\nquantity = \"p\"\nevery = 20\n";
+    return recorded(
+        std::get<Options>(parse({"--case", directory.file("a.toml"), "--out", directory.file("run")})));
+  };
+  CHECK(recorded_with("[record]\nI_avg = true\n") == Words{"p_raw", "u_non_staggered_raw", "I_avg"});
+  CHECK(recorded_with("") == Words{});
+}
+
 TEST_CASE("all problems of a case come together") {
   const test::TempDir directory;
   std::ofstream(directory.file("a.toml"))

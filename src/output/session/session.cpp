@@ -356,7 +356,8 @@ class Session::Impl {
     if (committed >= step) return;
     throw Error(ErrorInfo{.kind = ErrorKind::internal,
                           .message = path_ + ": of the samples up to step " + std::to_string(step) +
-                                     " only those up to step " + std::to_string(committed) + " are in the file",
+                                     " only those up to step " + std::to_string(committed) +
+                                     " are in the file",
                           .path = path_,
                           .rank = 0,
                           .hint = {}});

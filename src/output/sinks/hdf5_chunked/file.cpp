@@ -217,13 +217,19 @@ OpenChunk ChunkFile::open_chunk(std::size_t dataset, const ChunkPlace& place) {
   return chunk;
 }
 
+/// A chunk that takes more samples is not filtered, and stays so: it then is written again in the same place,
+/// where the samples that are there already keep their bytes, whenever the run is killed.
 void ChunkFile::write_open(OpenChunks::iterator chunk) {
   const auto [dataset, number] = chunk->first;
   const ChunkedStream& stream = datasets_[dataset];
-  const auto filtered = filter_chunk(chunk->second.bytes, static_cast<std::size_t>(stream.element_bytes),
-                                     stream.layout, level_);
+  const auto place = stream.grid.chunk(number);
+  const bool filters = chunk->second.filled == place.bytes && !stream.continues(place);
+  const auto written = filters
+                           ? filter_chunk(chunk->second.bytes, static_cast<std::size_t>(stream.element_bytes),
+                                          stream.layout, level_)
+                           : unfiltered_chunk(chunk->second.bytes, stream.layout);
   open_.erase(chunk);
-  write_chunk(dataset, stream.grid.chunk(number), filtered.bytes, filtered.skipped);
+  write_chunk(dataset, place, written.bytes, written.skipped);
 }
 
 void ChunkFile::write_incomplete() {

@@ -92,7 +92,9 @@ class Hdf5ChunkedSink final : public Sink, public Exchange {
   void add_own(std::size_t dataset, const ChunkPlace& place, std::int64_t offset,
                std::span<const std::byte> bytes, StepIndex step);
   void add_shared(std::size_t dataset, std::int64_t offset, std::span<const std::byte> bytes, StepIndex step);
-  void post_chunk(std::size_t dataset, std::int64_t number, std::span<const std::byte> chunk, StepIndex step);
+  void post_filtered(std::size_t dataset, std::int64_t number, std::span<const std::byte> chunk,
+                     StepIndex step);
+  void post_chunk(std::size_t dataset, std::int64_t number, const FilteredChunk& chunk, StepIndex step);
   void post_values();
   void post_commit_mark();
   void post(Packet packet);
@@ -251,13 +253,13 @@ void Hdf5ChunkedSink::add(const Extent& extent, StepIndex step) {
 void Hdf5ChunkedSink::add_own(std::size_t dataset, const ChunkPlace& place, std::int64_t offset,
                               std::span<const std::byte> bytes, StepIndex step) {
   const auto whole = static_cast<std::size_t>(datasets_[dataset].grid.chunk_bytes());
-  if (bytes.size() == whole) return post_chunk(dataset, place.number, bytes, step);
+  if (bytes.size() == whole) return post_filtered(dataset, place.number, bytes, step);
   OpenChunk& chunk = open_[{dataset, place.number}];
   chunk.bytes.resize(whole);
   std::copy(bytes.begin(), bytes.end(), chunk.bytes.begin() + (offset - place.begin));
   chunk.filled += static_cast<std::int64_t>(bytes.size());
   if (chunk.filled < place.bytes) return;
-  post_chunk(dataset, place.number, chunk.bytes, step);
+  post_filtered(dataset, place.number, chunk.bytes, step);
   open_.erase({dataset, place.number});
 }
 
@@ -275,17 +277,22 @@ void Hdf5ChunkedSink::add_shared(std::size_t dataset, std::int64_t offset, std::
   }
 }
 
-void Hdf5ChunkedSink::post_chunk(std::size_t dataset, std::int64_t number, std::span<const std::byte> chunk,
-                                 StepIndex step) {
+void Hdf5ChunkedSink::post_filtered(std::size_t dataset, std::int64_t number,
+                                    std::span<const std::byte> chunk, StepIndex step) {
   const ChunkedStream& stream = datasets_[dataset];
-  const auto filtered =
-      filter_chunk(chunk, static_cast<std::size_t>(stream.element_bytes), stream.layout, level_);
+  post_chunk(dataset, number,
+             filter_chunk(chunk, static_cast<std::size_t>(stream.element_bytes), stream.layout, level_),
+             step);
+}
+
+void Hdf5ChunkedSink::post_chunk(std::size_t dataset, std::int64_t number, const FilteredChunk& chunk,
+                                 StepIndex step) {
   post(make_packet({.kind = PacketKind::chunk,
-                    .skipped = filtered.skipped,
+                    .skipped = chunk.skipped,
                     .dataset = dataset,
                     .number = number,
                     .step = step},
-                   filtered.bytes));
+                   chunk.bytes));
 }
 
 void Hdf5ChunkedSink::post_values() {
@@ -340,7 +347,9 @@ void Hdf5ChunkedSink::post(Packet packet) {
 void Hdf5ChunkedSink::post_rest() {
   while (!open_.empty()) {
     const auto chunk = open_.extract(open_.begin());
-    post_chunk(chunk.key().first, chunk.key().second, chunk.mapped().bytes, last_step_);
+    const auto [dataset, number] = chunk.key();
+    post_chunk(dataset, number, unfiltered_chunk(chunk.mapped().bytes, datasets_[dataset].layout),
+               last_step_);
   }
   post_commit_mark();
 }
