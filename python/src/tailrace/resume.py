@@ -2,7 +2,7 @@
 """`tailrace resume`: resumes a run from its newest checkpoint, on any number of ranks."""
 
 import os
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from tailrace.account import read_account
@@ -12,6 +12,7 @@ from tailrace.launch import Layout, Machine, check_processes, default_threads, f
 from tailrace.programs import find_program, launch_info
 from tailrace.run import Plan, RunRequest, carry_out, check_case
 from tailrace.run_files import COUNT, TEXT, read_table
+from tailrace.run_lock import held
 from tailrace.strategies import dedicated_ranks, spawned_processes
 
 START_FILE = "start.json"
@@ -63,13 +64,11 @@ class Start:
 
 def resume_run(request: ResumeRequest) -> int:
     """The whole command; returns the exit status."""
-    check_unfinished(request.run_dir)
-    start = read_start(request.run_dir)
-    plan, as_run = make_plan(request, start)
-    status = check_case(plan)
-    if status != EXIT_OK:
-        return status
-    return carry_out(as_run, plan)
+    with held(request.run_dir) as lock:
+        check_unfinished(request.run_dir)
+        plan, as_run = make_plan(request, read_start(request.run_dir))
+        status = check_case(plan)
+        return carry_out(as_run, replace(plan, lock=lock)) if status == EXIT_OK else status
 
 
 def check_unfinished(run_dir: Path) -> None:

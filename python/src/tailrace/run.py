@@ -45,6 +45,7 @@ from tailrace.messages.preload import clear, profiled
 from tailrace.programs import launch_info, simulation_program
 from tailrace.progress import make_progress
 from tailrace.run_files import RunAccount
+from tailrace.run_lock import claimed, is_unused
 from tailrace.strategies import dedicated_ranks, spawned_processes
 
 # Files by which a run describes itself: those of a replaced run must not be taken for the new one's.
@@ -89,6 +90,8 @@ class Plan:
     """Where the program is started, if not here: its words may name files from there."""
     transport: str | None = None
     """Of exchanges, if the request or the case names one."""
+    lock: int | None = None
+    """The descriptor by which the run holds its directory."""
 
     def environment(self) -> dict[str, str]:
         bind = "none" if self.launcher.kind == "none" else resolve_bind(self.layout)
@@ -107,10 +110,11 @@ def run_case(request: RunRequest) -> int:
     if request.check:
         print(f"{request.case}: no errors, on {count_of(plan.layout.ranks, 'rank')}")
         return EXIT_OK
-    for name in ACCOUNT_FILES:
-        (plan.run_dir / name).unlink(missing_ok=True)
-    clear(plan.run_dir / MESSAGES)
-    return carry_out(request, replace(plan, program=program))
+    with claimed(plan.run_dir, request.overwrite) as lock:
+        for name in ACCOUNT_FILES:
+            (plan.run_dir / name).unlink(missing_ok=True)
+        clear(plan.run_dir / MESSAGES)
+        return carry_out(request, replace(plan, program=program, lock=lock))
 
 
 def profiled_program(request: RunRequest, plan: Plan) -> list[str]:
@@ -126,7 +130,8 @@ def carry_out(request: RunRequest, plan: Plan) -> int:
     started = time.time()
     earlier = read_account(plan.run_dir)
     with make_progress() as progress:
-        result = Job(command, plan.environment(), plan.launcher, plan.run_dir, progress, plan.directory).run()
+        where = (plan.launcher, plan.run_dir, progress, plan.directory)
+        result = Job(command, plan.environment(), *where, lock=plan.lock).run()
     account = finalize_account(request, plan, result, started, earlier)
     if account is None:
         raise CommandError(
@@ -158,8 +163,7 @@ def make_plan(request: RunRequest) -> Plan:
         words += [f"--{name}", value]
     if request.bind == "none":  # else the launcher binds ranks, and they their writers
         words += ["--bind", "none"]
-    if request.overwrite:
-        words.append("--overwrite")
+    words.append("--overwrite")  # of the directory, which is there: we hold it
     if request.allow_outside:
         words.append("--allow-outside")
     layout = Layout(ranks, threads, request.bind, machine, spawned_processes(strategy), request.oversubscribe)
@@ -210,7 +214,7 @@ def finalize_account(
     account = read_account(plan.run_dir)
     if earlier is not None and account == earlier:
         return None
-    if account is not None or not plan.run_dir.is_dir() or result.returncode == EXIT_BAD_INPUT:
+    if account is not None or is_unused(plan.run_dir) or result.returncode == EXIT_BAD_INPUT:
         return account
     reason, rank = how_it_ended(result.returncode, result.messages)
     known: RunAccount = {
