@@ -72,6 +72,21 @@ def test_velocities_are_half_a_step_earlier():
     assert np.abs(velocity[0]).max() > 0 and np.allclose(velocity[0], -velocity[1], rtol=1e-9)
 
 
+@pytest.mark.parametrize(
+    ("quantity", "reduction", "shifted"),
+    [("ux", "none", True), ("uy", "final", True), ("ux", "max", False), ("p", "none", False)],
+)
+def test_velocities_of_tables_are_half_a_step_earlier(quantity, reduction, shifted, tmp_path):
+    run_dirs.write_output(tmp_path / "output.h5")
+    with h5py.File(tmp_path / "output.h5", "a") as file:
+        group = file.create_group("mine")
+        group["values"], group["points"] = ramp(1, 2), np.array([[1, 2, 3], [4, 5, 6]])
+        group["step"], group["time_s"] = np.array([60]), np.array([59 * run_dirs.DT_S])
+        group.attrs.update(quantity=quantity, unit="1", selection="points", reduction=reduction)
+    expected = pytest.approx(-run_dirs.DT_S / 2) if shifted else None
+    assert tailrace.open(tmp_path / "output.h5")["mine"].attrs.get("time_offset_s") == expected
+
+
 def test_sensor_points_carry_their_coordinates():
     run, output, given = open_case("ivp_homogeneous_index")
     linear = given["sensor_mask_index"][0, 0].astype(int) - 1
