@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Arguments and options that several commands have, each once."""
 
+import math
 from collections.abc import Callable, Sequence
 from inspect import Parameter, signature
 from pathlib import Path
@@ -10,6 +11,17 @@ import typer
 
 if TYPE_CHECKING:
     from tailrace.fragments.compile import Source
+
+
+def finite(value: Any) -> Any:
+    """The callback of options that are numbers: refuses nan and infinity, with which no comparison says
+    anything.
+    """
+    for number in value if isinstance(value, Sequence) else [value]:
+        if number is not None and not math.isfinite(number):
+            raise typer.BadParameter(f"{number} is not a finite number.")
+    return value
+
 
 Json = Annotated[bool, typer.Option("--json", help="Machine-readable answer.")]
 
@@ -125,7 +137,12 @@ CheckpointEvery = Annotated[
 ]
 CheckpointEveryS = Annotated[
     float | None,
-    typer.Option("--checkpoint-every-s", metavar="SECONDS", help="A checkpoint each so many seconds."),
+    typer.Option(
+        "--checkpoint-every-s",
+        metavar="SECONDS",
+        callback=finite,
+        help="A checkpoint each so many seconds.",
+    ),
 ]
 
 # Passed to the program as typed. Only the program knows all the values: the texts here give an example.
