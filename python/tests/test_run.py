@@ -14,6 +14,9 @@ from pathlib import Path
 import pytest
 
 import command
+from tailrace.case_options import refuse_foreign
+from tailrace.casefile import Case
+from tailrace.console import CommandError
 from tailrace.job import descendants
 from tailrace.resume import read_start
 from tailrace.run_lock import LOCK, held, refusal
@@ -298,6 +301,34 @@ def test_bad_usage(plain, options):
 
 def write_script(body: str) -> None:
     Path("make.py").write_text(f"import sys\nfrom pathlib import Path\npath = Path(sys.argv[1])\n{body}\n")
+
+
+@pytest.mark.parametrize("options", ["--exchange isend", "--device auto"])
+def test_an_option_that_the_simulation_does_not_have(plain, options):
+    refused = run(write_case(), *options.split())
+    assert refused.status == 2
+    assert refused.err == (
+        f"tailrace: {options.split()[0]}: not for case.toml: the simulation fake has no such option. "
+        "Fix: leave it out\n"
+    )
+
+
+def test_an_option_for_a_key_that_the_simulation_does_not_have(tmp_path):
+    program = tmp_path / "tailrace-one"
+    schema = {"properties": {"fragments": {"properties": {"balance": {}}}}}
+    program.write_text(f"#!/bin/sh\necho '{json.dumps(schema)}'\n")
+    program.chmod(0o755)
+    case = Case(Path("one.toml"), "one")
+    refuse_foreign(program, case, [], {"fragments.balance": "--balance"})
+    with pytest.raises(CommandError, match=r"--live-bytes: not for one\.toml: the simulation"):
+        refuse_foreign(program, case, [], {"fragments.live_bytes": "--live-bytes"})
+
+
+@pytest.mark.parametrize("name", ["case.h5", "case.toml", "program.fa"])
+def test_a_directory_is_no_case(plain, name):
+    Path(name).mkdir()
+    refused = run(name)
+    assert (refused.status, refused.err.partition(". ")[0]) == (2, f"tailrace: {name}: is a directory")
 
 
 def test_input_is_made_once_by_its_script(plain):

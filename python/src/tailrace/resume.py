@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from tailrace.account import read_account
+from tailrace.case_options import refuse_foreign
 from tailrace.casefile import npb_case, read_case
 from tailrace.console import EXIT_OK, CommandError
 from tailrace.launch import Layout, Machine, check_processes, default_threads, find_launcher
@@ -29,6 +30,8 @@ class ResumeRequest:
     native_options: dict[str, str] = field(default_factory=dict)
     settings: list[str] = field(default_factory=list)
     """Keys that change, each as KEY=VALUE."""
+    keys: dict[str, str] = field(default_factory=dict)
+    """Of these: key -> option by which it was given."""
     bind: str = "auto"
     launcher: str | None = None
     oversubscribe: bool = False
@@ -127,6 +130,7 @@ def make_plan(request: ResumeRequest, start: Start) -> tuple[Plan, RunRequest]:
     run_dir = request.run_dir.absolute()
     settings = [*start.values("--set"), *request.settings]
     case = read_case(start.directory / case_name, settings)
+    refuse_foreign(program, case, request.native_options, request.keys)
     ranks = request.ranks or start.ranks
     machine = Machine.here()
     threads = request.threads or default_threads(ranks, os.environ, machine)

@@ -17,6 +17,7 @@ from tailrace.account import (
     was_killed,
     write_failed_account,
 )
+from tailrace.case_options import refuse_foreign
 from tailrace.casefile import Case, make_input, read_case
 from tailrace.console import (
     EXIT_BAD_INPUT,
@@ -66,6 +67,8 @@ class RunRequest:
     out: Path | None = None
     settings: list[str] = field(default_factory=list)
     native_options: dict[str, str] = field(default_factory=dict)
+    keys: dict[str, str] = field(default_factory=dict)
+    """Of settings that were given by options: key -> option."""
     bind: str = "auto"
     launcher: str | None = None
     oversubscribe: bool = False
@@ -149,6 +152,7 @@ def carry_out(request: RunRequest, plan: Plan) -> int:
 def make_plan(request: RunRequest) -> Plan:
     case = read_case(request.case, request.settings)
     program = simulation_program(case.simulation, str(case.path))
+    refuse_foreign(program, case, request.native_options, request.keys)
     machine = Machine.here()
     threads = request.threads or default_threads(request.ranks, os.environ, machine)
     # -n counts the ranks that compute; those that only write come on top.

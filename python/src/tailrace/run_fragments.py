@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from tailrace.account import headline, how_it_ended, was_killed, write_account
-from tailrace.casefile import PROGRAM_SOURCE, PYTHON_PROGRAM
+from tailrace.casefile import PROGRAM_SOURCE, PYTHON_PROGRAM, refuse_directory
 from tailrace.console import EXIT_BAD_INPUT, EXIT_OK, EXIT_RUN_FAILED, EXIT_STOPPED, CommandError
 from tailrace.fragments.compile import Source, compile_with_files
 from tailrace.fragments.folders import may_write, passing_folder
@@ -125,6 +125,7 @@ def check_options(program: Path, given: dict[str, str]) -> None:
 def run_program(request: ProgramRequest) -> int:
     """The whole command; returns the exit status."""
     check_bind(request.bind)
+    refuse_directory(request.source.program)
     if not request.source.program.is_file():
         raise CommandError(f"{request.source.program}: there is no such program.")
     source = request.source

@@ -4,6 +4,7 @@
 import math
 from collections.abc import Callable, Sequence
 from inspect import Parameter, signature
+from json import dumps
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
@@ -224,6 +225,9 @@ FRAGMENTS = {
     "live_fragments": (LiveFragments, None),
     "live_bytes": (LiveBytes, None),
 }
+# Those of a run that set keys of its case: parameter -> key.
+KEYS = {name: f"fragments.{name}" for name in FRAGMENTS}
+KEYS |= {"checkpoint_every": "checkpoint.every", "checkpoint_every_s": "checkpoint.every_s"}
 RUN_OF_PROGRAM = FRAGMENTS | {"depth": (Depth, None)}
 PROGRAM = {
     "defines": (Defines, None),
@@ -236,6 +240,16 @@ PROGRAM = {
     "as_luna": (AsLuna, False),
 }
 Command = TypeVar("Command", bound=Callable[..., Any])
+
+
+def settings_of(values: dict[str, Any]) -> list[str]:
+    """The options that set keys of a case, as --set has them."""
+    return [f"{key}={dumps(values[name])}" for name, key in KEYS.items() if values.get(name) is not None]
+
+
+def keys_asked(values: dict[str, Any]) -> dict[str, str]:
+    """The keys of a case that options set: key -> option."""
+    return {key: f"--{name.replace('_', '-')}" for name, key in KEYS.items() if values.get(name) is not None}
 
 
 def also(options: dict[str, tuple[Any, Any]]) -> Callable[[Command], Command]:
