@@ -278,6 +278,18 @@ def test_tables_of_other_simulations(tmp_path):
     assert "loudest" not in tailrace.open(tmp_path)
 
 
+def test_bins_of_molecules_are_whole(tmp_path):
+    """The account counts molecules along x, as a grid of one dimension."""
+    (tmp_path / "run.json").write_text(json.dumps({"status": "finished", "grid": [500, 1, 1]}))
+    with h5py.File(tmp_path / "output.h5", "w") as file:
+        run_dirs.put(file, "tailrace_record", np.full((1, 1, 1), 20, dtype=np.uint64))
+        file["density/values"], file["density/step"] = ramp(2, 3, 4, 5), [10, 20]
+        file["density/time_s"] = [0.1, 0.2]
+        file["density"].attrs.update({"quantity": "density", "selection": "whole", "reduction": "none"})
+    density = tailrace.open(tmp_path)["density"]
+    assert density.dims == ("time", "z", "y", "x") and np.array_equal(density.values, ramp(2, 3, 4, 5))
+
+
 def test_tables_without_the_absorbing_layer(tmp_path):
     run_dirs.write_output(tmp_path / "out.h5")
     with h5py.File(tmp_path / "out.h5", "a") as file:
