@@ -7,6 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from tailrace.commands.bench import Directory, JsonFile, Layouts, Pairs, Steps, parse_layouts, publish
+from tailrace.commands.options import finite
 from tailrace_bench import BENCHMARKS
 from tailrace_bench.advice_command import advice
 from tailrace_bench.choices import Page, known_words, refuse
@@ -21,7 +22,9 @@ from tailrace_bench.start_command import start
 from tailrace_bench.subsystems_command import subsystems
 
 Outputs = Annotated[int, typer.Option(metavar="N", min=2, help="Outputs of a run.")]
-ComputeMs = Annotated[float, typer.Option(metavar="MS", min=0.1, help="Computing per output.")]
+ComputeMs = Annotated[
+    float, typer.Option(metavar="MS", min=0.1, callback=finite, help="Computing per output.")
+]
 
 
 def grid_option(default: str) -> typer.models.OptionInfo:

@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from tailrace.commands.bench import JsonFile, publish
+from tailrace.commands.options import finite
 from tailrace.console import CommandError
 from tailrace_bench.choices import known_words
 
@@ -49,7 +50,11 @@ def network(
     link_delay: Annotated[
         list[float] | None,
         typer.Option(
-            metavar="US", min=0, max=1e6, help="Also two namespaces with a link that takes so long (root)."
+            metavar="US",
+            min=0,
+            max=1e6,
+            callback=finite,
+            help="Also two namespaces with a link that takes so long (root).",
         ),
     ] = None,
     host: Annotated[

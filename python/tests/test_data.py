@@ -72,6 +72,21 @@ def test_velocities_are_half_a_step_earlier():
     assert np.abs(velocity[0]).max() > 0 and np.allclose(velocity[0], -velocity[1], rtol=1e-9)
 
 
+@pytest.mark.parametrize(
+    ("quantity", "reduction", "shifted"),
+    [("ux", "none", True), ("uy", "final", True), ("ux", "max", False), ("p", "none", False)],
+)
+def test_velocities_of_tables_are_half_a_step_earlier(quantity, reduction, shifted, tmp_path):
+    run_dirs.write_output(tmp_path / "output.h5")
+    with h5py.File(tmp_path / "output.h5", "a") as file:
+        group = file.create_group("mine")
+        group["values"], group["points"] = ramp(1, 2), np.array([[1, 2, 3], [4, 5, 6]])
+        group["step"], group["time_s"] = np.array([60]), np.array([59 * run_dirs.DT_S])
+        group.attrs.update(quantity=quantity, unit="1", selection="points", reduction=reduction)
+    expected = pytest.approx(-run_dirs.DT_S / 2) if shifted else None
+    assert tailrace.open(tmp_path / "output.h5")["mine"].attrs.get("time_offset_s") == expected
+
+
 def test_sensor_points_carry_their_coordinates():
     run, output, given = open_case("ivp_homogeneous_index")
     linear = given["sensor_mask_index"][0, 0].astype(int) - 1
@@ -261,6 +276,18 @@ def test_tables_of_other_simulations(tmp_path):
     assert run["snap"].sel(x=20, y=10, z=5).values.tolist() == [24 + 6 + 2, 72 + 24 + 6 + 2]
     (tmp_path / "run.json").write_text(json.dumps(account | {"status": "failed"}))
     assert "loudest" not in tailrace.open(tmp_path)
+
+
+def test_bins_of_molecules_are_whole(tmp_path):
+    """The account counts molecules along x, as a grid of one dimension."""
+    (tmp_path / "run.json").write_text(json.dumps({"status": "finished", "grid": [500, 1, 1]}))
+    with h5py.File(tmp_path / "output.h5", "w") as file:
+        run_dirs.put(file, "tailrace_record", np.full((1, 1, 1), 20, dtype=np.uint64))
+        file["density/values"], file["density/step"] = ramp(2, 3, 4, 5), [10, 20]
+        file["density/time_s"] = [0.1, 0.2]
+        file["density"].attrs.update({"quantity": "density", "selection": "whole", "reduction": "none"})
+    density = tailrace.open(tmp_path)["density"]
+    assert density.dims == ("time", "z", "y", "x") and np.array_equal(density.values, ramp(2, 3, 4, 5))
 
 
 def test_tables_without_the_absorbing_layer(tmp_path):

@@ -34,6 +34,23 @@ def test_nothing_is_taken_for_markup(name):
     assert [name for name, text in texts.items() if not text and name != "help"] == []
 
 
+NUMBERS = [
+    (name, parameter)
+    for name, command in EVERY.items()
+    for parameter in command.params
+    if parameter.type.name.startswith("float")
+]
+
+
+@pytest.mark.parametrize("value", ["nan", "inf", "-inf"])
+@pytest.mark.parametrize(("name", "parameter"), NUMBERS, ids=lambda one: getattr(one, "name", one))
+def test_numbers_are_finite(name, parameter, value):
+    given = [value] if parameter.multiple else value
+    with pytest.raises(Exception, match=r"not (a finite number|in the range)") as refused:
+        parameter.process_value(typer.Context(EVERY[name]), given)
+    assert refused.value.exit_code == 2
+
+
 @pytest.mark.parametrize("words", [["-h"], ["run", "-h"], ["checkpoint", "list", "-h"]])
 def test_the_short_option_for_help(words):
     short, long = command.tailrace(*words), command.tailrace(*words[:-1], "--help")

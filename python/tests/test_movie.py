@@ -15,7 +15,23 @@ Image = pytest.importorskip("PIL.Image")
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory):
-    return run_dirs.write_run(tmp_path_factory.mktemp("movie") / "run")
+    run = run_dirs.write_run(tmp_path_factory.mktemp("movie") / "run")
+    with h5py.File(run / "output.h5", "a") as file:
+        add_table(file, "pts", [[5, 5, 5], [20, 15, 10]])
+        add_table(file, "sheet", [[x, y, 7] for y in range(3, 9) for x in range(4, 12)])
+        add_table(file, "energy", None)
+    return run
+
+
+def add_table(file, name, points):
+    """An [[output]] table of pressure at points, or of an observable."""
+    group = file.create_group(name)
+    shape = (4, len(points)) if points else (4,)
+    group["values"] = np.random.default_rng(1).random(shape).astype("f4")
+    group["step"], group["time_s"] = np.arange(1, 5), np.arange(1, 5) * run_dirs.DT_S
+    group.attrs.update(quantity="p", unit="Pa", selection="points", reduction="none")
+    if points:
+        group["points"] = np.array(points)
 
 
 def test_a_plane_of_a_series(run, tmp_path):
@@ -29,6 +45,13 @@ def test_a_plane_of_a_series(run, tmp_path):
     last = np.asarray(movie.convert("RGB"))
     assert first.shape == last.shape and first.shape[1] > 300
     assert (first != last).mean() > 0.01
+
+
+def test_points_that_fill_a_plane(run, tmp_path):
+    path = tmp_path / "sheet.gif"
+    answer = command.tailrace("movie", run, "sheet", "-o", path)
+    assert answer.status == 0, answer.err
+    assert Image.open(path).n_frames == 4
 
 
 def test_positions_of_molecules(tmp_path):
@@ -52,11 +75,14 @@ def test_positions_of_molecules(tmp_path):
         ("p_max_all", "a.gif", "it is no series"),
         ("p/1", "a.avi", "a .gif or a .mp4"),
         ("q", "a.gif", "there is no q"),
+        ("pts", "a.gif", "pts: recorded at scattered points. Fix: plot.trace"),
+        ("energy", "a.gif", "energy: it is no field. Fix: plot.trace"),
     ],
 )
 def test_what_cannot_be_a_movie(run, tmp_path, name, target, said):
     answer = command.tailrace("movie", run, name, "-o", tmp_path / target)
     assert answer.status == 2 and said in answer.err
+    assert not (tmp_path / target).exists()
 
 
 @pytest.mark.parametrize("there", [False, True])

@@ -109,7 +109,10 @@ def test_output_tables_are_shown(tmp_path):
         steps = int(file["Nt"][0, 0, 0])
         ramp = np.arange(2 * nz * ny * nx, dtype=np.float32).reshape(2, nz, ny, nx)
         whole, loud = "whole", json.dumps({"box": [[1, 2, 3], [nx - 1, ny - 1, 3]]})
+        points = json.dumps({"points": [[1, 2, 3], [4, 5, 6]]})
         for name, values, selection, reduction in (
+            ("spots", ramp[:, 0, 0, :2], points, "none"),
+            ("loudest_spots", ramp[:1, 0, 0, :2], points, "max"),
             ("snap", ramp, whole, "none"),
             ("loud", ramp[:1, 3:4, 2:, 1:], loud, "max"),
         ):
@@ -121,7 +124,9 @@ def test_output_tables_are_shown(tmp_path):
     page = page_of(directory)
     assert "Output snap: pressure" in page.words and "Output loud: maximum pressure" in page.words
     assert f"at step {steps}, the last of 2 samples" in page.words
-    assert len(page.figures) == 14
+    assert "Output spots: pressure" in page.words and "point 1 at (" in page.words
+    assert f"Not shown here: loudest_spots. tailrace inspect {directory} lists them" in page.words
+    assert len(page.figures) == 15
 
 
 @pytest.mark.parametrize("ranks", [1, 2, 7, 40])

@@ -4,8 +4,10 @@
 import json
 
 from run_dirs import write_run
+from tailrace.account import headline, read_account
 from tailrace.report import write_report
 from tailrace.report.load import load_run
+from tailrace.report.performance import performance_numbers
 from tailrace.report.segments_section import segments_section
 
 
@@ -57,3 +59,16 @@ def test_segments_come_in_the_order_of_their_numbers(tmp_path):
         add_segment(run_dir, number, {"status": "stopped", "steps": number})
     (table,) = segments_section(load_run(run_dir)).pictures
     assert [row[1].split()[-1] for row in table.rows[:-1]] == [str(number) for number in range(1, 12)]
+
+
+def test_the_time_of_a_step_is_that_of_the_last_segment(tmp_path):
+    run_dir = write_run(tmp_path / "run")
+    change_account(run_dir, steps=60, steps_planned=60, wall_s=2.0)
+    per_rank = [{"compute_s": 0.2}]
+    change_account(run_dir, per_rank=per_rank)
+    assert "3.33 ms per step" in performance_numbers(load_run(run_dir))[0].detail
+    assert headline(read_account(run_dir)).startswith("finished: 60 of 60 steps in 2.00 s")
+    change_account(run_dir, resumed_from=40)
+    assert "10.0 ms per step" in performance_numbers(load_run(run_dir))[0].detail
+    said = headline(read_account(run_dir))
+    assert said.startswith("finished: 60 of 60 steps (20 steps since step 40) in 2.00 s")

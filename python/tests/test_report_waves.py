@@ -107,9 +107,10 @@ def test_a_plane_is_shown_once(run):
         group["values"] = np.arange(720.0).reshape(3, 5, 6, 8).astype("f4")
         group["step"], group["time_s"] = [2, 4, 6], [0.002, 0.004, 0.006]
         group.attrs.update(quantity="p", unit="1", selection="whole", reduction="none")
-    assert [heading for heading in pictures(run) if "Wave fronts" in heading] == [
-        "Wave fronts: output section"
-    ]
+    section, _ = result_section(load_run(run))
+    headings = [picture.heading for picture in section.pictures]
+    assert [one for one in headings if "Wave fronts" in one] == ["Wave fronts: output section"]
+    assert [note.split(".")[0] for note in section.notes] == ["Not shown here: snapshots"]
 
 
 def test_a_grid_without_a_spacing_is_shown_in_points(run):

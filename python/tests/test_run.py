@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """`tailrace run` end to end with a native program in miniature: exit statuses, files, signals."""
 
+import contextlib
 import json
 import os
 import shutil
@@ -13,7 +14,12 @@ from pathlib import Path
 import pytest
 
 import command
+from tailrace.case_options import refuse_foreign
+from tailrace.casefile import Case
+from tailrace.console import CommandError
+from tailrace.job import descendants
 from tailrace.resume import read_start
+from tailrace.run_lock import LOCK, held, refusal
 
 HERE = Path(__file__).resolve().parent
 LAUNCHERS = [("openmpi", "mpirun.openmpi"), ("mpich", "mpiexec.mpich")]
@@ -190,6 +196,57 @@ def test_job_stops_when_the_command_is_killed(place):
     wait_for(Path("runs/case/run.json"), "stopped")
 
 
+def test_a_run_in_progress_is_neither_replaced_nor_resumed(place):
+    process = start(write_case('mode = "wait"'), "-n", "2")
+    wait_for(Path("runs/case/progress.json"), '"step": 5')
+    for words in (["run", "case.toml", "--overwrite"], ["resume", "runs/case"]):
+        refused = command.tailrace(*words)
+        assert refused.status == 2
+        assert f"runs/case: a run is in progress there, process {process.pid}. Fix: " in refused.err
+    assert process.poll() is None and not Path("runs/case/run.json").exists()
+    for pid in [*descendants(process.pid), process.pid]:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
+    done = run(write_case(), "--overwrite")
+    assert done.status == 0, done.err
+    process.communicate(timeout=20)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "run case.toml --out old --overwrite",
+        "run q.json --out old --overwrite",
+        "resume old",
+        "resume of_program",
+    ],
+)
+def test_a_directory_that_another_command_holds_stays_as_it_is(words, plain):
+    write_case()
+    Path("q.json").write_text("{}")
+    for name, program in (("old", "tailrace-fake"), ("of_program", "tailrace-fragments")):
+        Path(name).mkdir()
+        start = {"program": program, "arguments": [], "directory": ".", "ranks": 1}
+        Path(name, "start.json").write_text(json.dumps(start))
+    with held(Path("old")), held(Path("of_program")):
+        before = files()
+        refused = command.tailrace(*words.split())
+        assert "running" in command.tailrace("list", "old").out
+        assert files() == before
+    assert refused.status == 2 and f"in progress there, process {os.getpid()}. Fix:" in refused.err
+    assert "killed" in command.tailrace("list", "old").out
+
+
+def files() -> dict[Path, bytes]:
+    return {path: path.read_bytes() for path in Path().rglob("*") if path.is_file()}
+
+
+def test_a_run_of_another_machine_is_named_and_how_to_go_on(tmp_path):
+    (tmp_path / LOCK).write_text("node7 123\n")
+    said = refusal(tmp_path / LOCK, [])
+    assert "process 123 on node7. Fix: " in said and f"remove {tmp_path / LOCK}" in said
+
+
 def running_programs(place: Path) -> list[str]:
     """Command lines of programs of this test that still run."""
     found = []
@@ -244,6 +301,34 @@ def test_bad_usage(plain, options):
 
 def write_script(body: str) -> None:
     Path("make.py").write_text(f"import sys\nfrom pathlib import Path\npath = Path(sys.argv[1])\n{body}\n")
+
+
+@pytest.mark.parametrize("options", ["--exchange isend", "--device auto"])
+def test_an_option_that_the_simulation_does_not_have(plain, options):
+    refused = run(write_case(), *options.split())
+    assert refused.status == 2
+    assert refused.err == (
+        f"tailrace: {options.split()[0]}: not for case.toml: the simulation fake has no such option. "
+        "Fix: leave it out\n"
+    )
+
+
+def test_an_option_for_a_key_that_the_simulation_does_not_have(tmp_path):
+    program = tmp_path / "tailrace-one"
+    schema = {"properties": {"fragments": {"properties": {"balance": {}}}}}
+    program.write_text(f"#!/bin/sh\necho '{json.dumps(schema)}'\n")
+    program.chmod(0o755)
+    case = Case(Path("one.toml"), "one")
+    refuse_foreign(program, case, [], {"fragments.balance": "--balance"})
+    with pytest.raises(CommandError, match=r"--live-bytes: not for one\.toml: the simulation"):
+        refuse_foreign(program, case, [], {"fragments.live_bytes": "--live-bytes"})
+
+
+@pytest.mark.parametrize("name", ["case.h5", "case.toml", "program.fa"])
+def test_a_directory_is_no_case(plain, name):
+    Path(name).mkdir()
+    refused = run(name)
+    assert (refused.status, refused.err.partition(". ")[0]) == (2, f"tailrace: {name}: is a directory")
 
 
 def test_input_is_made_once_by_its_script(plain):

@@ -145,7 +145,7 @@ def headline(account: RunAccount) -> str:
     if account.get("steps_planned"):
         parts.append(f"{account.get('steps', 0)} of {account['steps_planned']} steps")
     if "wall_s" in account:
-        parts.append(f"in {duration_text(account['wall_s'])}")
+        parts.append(f"{since_resumption(account)}in {duration_text(account['wall_s'])}")
     if "ranks" in account:
         parts.append(
             f"on {count_of(account['ranks'], 'rank')} x {count_of(account.get('threads', 1), 'thread')}"
@@ -153,6 +153,17 @@ def headline(account: RunAccount) -> str:
     text = " ".join(parts)
     reason = account.get("reason")
     return f"{text} ({reason})" if reason and account.get("status") != "finished" else text
+
+
+def segment_steps(account: RunAccount) -> int:
+    """Steps of the segment that the account is of, in whose time they were done."""
+    return max(0, (account.get("steps") or 0) - (account.get("resumed_from") or 0))
+
+
+def since_resumption(account: RunAccount) -> str:
+    if not account.get("resumed_from"):
+        return ""
+    return f"({count_of(segment_steps(account), 'step')} since step {account['resumed_from']}) "
 
 
 def output_line(account: RunAccount) -> str:

@@ -53,6 +53,7 @@ def read_case(path: Path, settings: list[str]) -> Case:
     """Reads as much of a case as the launcher needs; the native program checks the rest."""
     if is_fragment_program(path):
         raise CommandError(f"{path}: a fragment program is no case. Fix: start it with tailrace run")
+    refuse_directory(path)
     if not path.is_file():
         if named := NPB_CASE.fullmatch(path.name):
             return Case(path, "heat", npb_class=named[1])
@@ -82,6 +83,11 @@ def read_case(path: Path, settings: list[str]) -> Case:
         text_at(table, "write", "strategy"),
         text_at(table, "exchange", "transport") or text_at(table, "heat", "transport"),
     )
+
+
+def refuse_directory(path: Path) -> None:
+    if path.is_dir():
+        raise CommandError(f"{path}: is a directory. Fix: name a file, such as the case in it")
 
 
 def is_mardyn_configuration(path: Path) -> bool:

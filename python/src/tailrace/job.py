@@ -98,6 +98,8 @@ class Job:
     """Where it is started, if not here."""
     output_to: int | None = None
     """The descriptor that gets the standard output of a program without a directory, if not that of ours."""
+    lock: int | None = None
+    """A descriptor by which it holds its run directory, also when we have been killed."""
     ready: Path | None = None
     """The file that a program without a directory makes when it listens to signals, if it ever does."""
     started: float = field(default_factory=time.time)
@@ -141,6 +143,7 @@ class Job:
             text=True,
             errors="replace",
             start_new_session=True,
+            pass_fds=() if self.lock is None else (self.lock,),
             preexec_fn=lambda: restore_signals(self.launcher),
         )
 

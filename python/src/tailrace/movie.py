@@ -12,6 +12,7 @@ import xarray as xr
 
 from tailrace.console import CommandError
 from tailrace.data import cuts
+from tailrace.data.plots import on_grid, require_field
 from tailrace.data.run import Run
 from tailrace.figures import theme
 from tailrace.units import si_text
@@ -32,7 +33,8 @@ def write_movie(
     if "time" not in array.dims or array.sizes["time"] < 2:
         raise CommandError(f"{name}: it is no series of complete samples. Name another variable.")
     chosen = np.unique(np.linspace(0, array.sizes["time"] - 1, max(2, frames)).astype(int))
-    pictures = _positions(run, array, chosen) if _holds_positions(array) else _planes(array, chosen, at_m)
+    draw = _positions if _holds_positions(array) else _planes
+    pictures = draw(run, array, chosen, at_m)
     _encoder(path)(path, pictures, fps)
     return len(chosen)
 
@@ -44,11 +46,17 @@ def _holds_positions(array: xr.DataArray) -> bool:
 # Pictures
 
 
-def _planes(array: xr.DataArray, chosen: np.ndarray, at_m: dict[str, float | None]) -> Iterator[np.ndarray]:
+def _planes(
+    run: Run, array: xr.DataArray, chosen: np.ndarray, at_m: dict[str, float | None]
+) -> Iterator[np.ndarray]:
     """A plane of every chosen sample in the colours of the report, one scale for all."""
-    normals = cuts.normals(array.isel(time=0), at_m, (0, 0, 0)) if len(cuts.space_dims(array)) == 3 else {}
+    grid = run.source.grid
+    require_field(array, grid)
+    first = on_grid(array.isel(time=0), grid)
+    normals = cuts.normals(first, at_m, (0, 0, 0)) if len(cuts.space_dims(first)) == 3 else {}
     normal, index = next(iter(normals.items()), (None, 0))
-    planes = [cuts.plane(array.isel(time=int(one)), normal, index, WIDTH).values for one in chosen]
+    samples = (on_grid(array.isel(time=int(one)), grid) for one in chosen)
+    planes = [cuts.plane(sample, normal, index, WIDTH).values for sample in samples]
     signed = cuts.is_signed(array)
     peak = max(float(np.nanmax(np.abs(plane), initial=0.0)) for plane in planes) or 1.0
     table = colour_table(theme.DIVERGING if signed else theme.SEQUENTIAL)
@@ -58,7 +66,7 @@ def _planes(array: xr.DataArray, chosen: np.ndarray, at_m: dict[str, float | Non
         yield _captioned(_enlarged(coloured[::-1]), array, int(number))
 
 
-def _positions(run: Run, array: xr.DataArray, chosen: np.ndarray) -> Iterator[np.ndarray]:
+def _positions(run: Run, array: xr.DataArray, chosen: np.ndarray, _at_m: dict) -> Iterator[np.ndarray]:
     """Molecules seen along y: x to the right, z upwards, the nearer ones lighter."""
     samples = [np.asarray(array.isel(time=int(number)).values, dtype=float) for number in chosen]
     low, high = (fold([fold([one.min(0), one.max(0)]) for one in samples]) for fold in (_least, _largest))

@@ -2,16 +2,18 @@
 """`tailrace resume`: resumes a run from its newest checkpoint, on any number of ranks."""
 
 import os
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from tailrace.account import read_account
+from tailrace.case_options import refuse_foreign
 from tailrace.casefile import npb_case, read_case
 from tailrace.console import EXIT_OK, CommandError
 from tailrace.launch import Layout, Machine, check_processes, default_threads, find_launcher
 from tailrace.programs import find_program, launch_info
 from tailrace.run import Plan, RunRequest, carry_out, check_case
 from tailrace.run_files import COUNT, TEXT, read_table
+from tailrace.run_lock import held
 from tailrace.strategies import dedicated_ranks, spawned_processes
 
 START_FILE = "start.json"
@@ -28,6 +30,8 @@ class ResumeRequest:
     native_options: dict[str, str] = field(default_factory=dict)
     settings: list[str] = field(default_factory=list)
     """Keys that change, each as KEY=VALUE."""
+    keys: dict[str, str] = field(default_factory=dict)
+    """Of these: key -> option by which it was given."""
     bind: str = "auto"
     launcher: str | None = None
     oversubscribe: bool = False
@@ -63,13 +67,11 @@ class Start:
 
 def resume_run(request: ResumeRequest) -> int:
     """The whole command; returns the exit status."""
-    check_unfinished(request.run_dir)
-    start = read_start(request.run_dir)
-    plan, as_run = make_plan(request, start)
-    status = check_case(plan)
-    if status != EXIT_OK:
-        return status
-    return carry_out(as_run, plan)
+    with held(request.run_dir) as lock:
+        check_unfinished(request.run_dir)
+        plan, as_run = make_plan(request, read_start(request.run_dir))
+        status = check_case(plan)
+        return carry_out(as_run, replace(plan, lock=lock)) if status == EXIT_OK else status
 
 
 def check_unfinished(run_dir: Path) -> None:
@@ -128,6 +130,7 @@ def make_plan(request: ResumeRequest, start: Start) -> tuple[Plan, RunRequest]:
     run_dir = request.run_dir.absolute()
     settings = [*start.values("--set"), *request.settings]
     case = read_case(start.directory / case_name, settings)
+    refuse_foreign(program, case, request.native_options, request.keys)
     ranks = request.ranks or start.ranks
     machine = Machine.here()
     threads = request.threads or default_threads(ranks, os.environ, machine)

@@ -12,6 +12,7 @@ from tailrace.launch import check_bind
 from tailrace.resume import START, START_FILE, check_unfinished
 from tailrace.run_files import COUNT, TABLE, read_table
 from tailrace.run_fragments import KEPT_PROGRAM, NATIVE, TRACES, ProgramRequest, run_file
+from tailrace.run_lock import held
 
 PROGRAM_START = START | {"threads": COUNT, "options": TABLE, "account": TABLE, "digests": TABLE}
 
@@ -40,7 +41,12 @@ def is_of_program(run_dir: Path) -> bool:
 def resume_program(request: ProgramResume) -> int:
     """The whole command; returns the exit status."""
     check_bind(request.bind)
-    check_unfinished(request.run_dir)
+    with held(request.run_dir) as lock:
+        check_unfinished(request.run_dir)
+        return resume_held(request, lock)
+
+
+def resume_held(request: ProgramResume, lock: int) -> int:
     start = read_start(request.run_dir)
     ranks, threads = request.ranks or start["ranks"], request.threads or start["threads"]
     program = program_in(request.run_dir)
@@ -58,6 +64,7 @@ def resume_program(request: ProgramResume) -> int:
         json=request.json,
         trace=(request.run_dir / TRACES).is_dir(),
         resumes=True,
+        lock=lock,
         native_options=start["options"] | request.native_options,
     )
     return run_file(again, program, start["account"] | {"ranks": ranks, "threads": threads}, [])

@@ -17,6 +17,7 @@ from tailrace.account import (
     was_killed,
     write_failed_account,
 )
+from tailrace.case_options import refuse_foreign
 from tailrace.casefile import Case, make_input, read_case
 from tailrace.console import (
     EXIT_BAD_INPUT,
@@ -45,6 +46,7 @@ from tailrace.messages.preload import clear, profiled
 from tailrace.programs import launch_info, simulation_program
 from tailrace.progress import make_progress
 from tailrace.run_files import RunAccount
+from tailrace.run_lock import claimed, is_unused
 from tailrace.strategies import dedicated_ranks, spawned_processes
 
 # Files by which a run describes itself: those of a replaced run must not be taken for the new one's.
@@ -65,6 +67,8 @@ class RunRequest:
     out: Path | None = None
     settings: list[str] = field(default_factory=list)
     native_options: dict[str, str] = field(default_factory=dict)
+    keys: dict[str, str] = field(default_factory=dict)
+    """Of settings that were given by options: key -> option."""
     bind: str = "auto"
     launcher: str | None = None
     oversubscribe: bool = False
@@ -89,6 +93,8 @@ class Plan:
     """Where the program is started, if not here: its words may name files from there."""
     transport: str | None = None
     """Of exchanges, if the request or the case names one."""
+    lock: int | None = None
+    """The descriptor by which the run holds its directory."""
 
     def environment(self) -> dict[str, str]:
         bind = "none" if self.launcher.kind == "none" else resolve_bind(self.layout)
@@ -107,10 +113,11 @@ def run_case(request: RunRequest) -> int:
     if request.check:
         print(f"{request.case}: no errors, on {count_of(plan.layout.ranks, 'rank')}")
         return EXIT_OK
-    for name in ACCOUNT_FILES:
-        (plan.run_dir / name).unlink(missing_ok=True)
-    clear(plan.run_dir / MESSAGES)
-    return carry_out(request, replace(plan, program=program))
+    with claimed(plan.run_dir, request.overwrite) as lock:
+        for name in ACCOUNT_FILES:
+            (plan.run_dir / name).unlink(missing_ok=True)
+        clear(plan.run_dir / MESSAGES)
+        return carry_out(request, replace(plan, program=program, lock=lock))
 
 
 def profiled_program(request: RunRequest, plan: Plan) -> list[str]:
@@ -126,7 +133,8 @@ def carry_out(request: RunRequest, plan: Plan) -> int:
     started = time.time()
     earlier = read_account(plan.run_dir)
     with make_progress() as progress:
-        result = Job(command, plan.environment(), plan.launcher, plan.run_dir, progress, plan.directory).run()
+        where = (plan.launcher, plan.run_dir, progress, plan.directory)
+        result = Job(command, plan.environment(), *where, lock=plan.lock).run()
     account = finalize_account(request, plan, result, started, earlier)
     if account is None:
         raise CommandError(
@@ -144,6 +152,7 @@ def carry_out(request: RunRequest, plan: Plan) -> int:
 def make_plan(request: RunRequest) -> Plan:
     case = read_case(request.case, request.settings)
     program = simulation_program(case.simulation, str(case.path))
+    refuse_foreign(program, case, request.native_options, request.keys)
     machine = Machine.here()
     threads = request.threads or default_threads(request.ranks, os.environ, machine)
     # -n counts the ranks that compute; those that only write come on top.
@@ -158,8 +167,7 @@ def make_plan(request: RunRequest) -> Plan:
         words += [f"--{name}", value]
     if request.bind == "none":  # else the launcher binds ranks, and they their writers
         words += ["--bind", "none"]
-    if request.overwrite:
-        words.append("--overwrite")
+    words.append("--overwrite")  # of the directory, which is there: we hold it
     if request.allow_outside:
         words.append("--allow-outside")
     layout = Layout(ranks, threads, request.bind, machine, spawned_processes(strategy), request.oversubscribe)
@@ -210,7 +218,7 @@ def finalize_account(
     account = read_account(plan.run_dir)
     if earlier is not None and account == earlier:
         return None
-    if account is not None or not plan.run_dir.is_dir() or result.returncode == EXIT_BAD_INPUT:
+    if account is not None or is_unused(plan.run_dir) or result.returncode == EXIT_BAD_INPUT:
         return account
     reason, rank = how_it_ended(result.returncode, result.messages)
     known: RunAccount = {

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from tailrace.account import headline, how_it_ended, was_killed, write_account
-from tailrace.casefile import PROGRAM_SOURCE, PYTHON_PROGRAM
+from tailrace.casefile import PROGRAM_SOURCE, PYTHON_PROGRAM, refuse_directory
 from tailrace.console import EXIT_BAD_INPUT, EXIT_OK, EXIT_RUN_FAILED, EXIT_STOPPED, CommandError
 from tailrace.fragments.compile import Source, compile_with_files
 from tailrace.fragments.folders import may_write, passing_folder
@@ -41,6 +41,7 @@ from tailrace.launch import (
 from tailrace.programs import find_library, find_program, launch_info, program_directories
 from tailrace.progress import PlainProgress
 from tailrace.run_files import RunAccount
+from tailrace.run_lock import LOCK, held
 
 NATIVE = "tailrace-fragments"
 # What a run directory has for one that resumes it.
@@ -102,6 +103,8 @@ class ProgramRequest:
     """Whether the run directory has traces."""
     resumes: bool = False
     """The run directory has a checkpoint to begin with."""
+    lock: int | None = None
+    """The descriptor by which the run holds its directory."""
     native_options: dict[str, str] = field(default_factory=dict)
     """Options of the native program: name -> value."""
 
@@ -122,6 +125,7 @@ def check_options(program: Path, given: dict[str, str]) -> None:
 def run_program(request: ProgramRequest) -> int:
     """The whole command; returns the exit status."""
     check_bind(request.bind)
+    refuse_directory(request.source.program)
     if not request.source.program.is_file():
         raise CommandError(f"{request.source.program}: there is no such program.")
     source = request.source
@@ -130,8 +134,8 @@ def run_program(request: ProgramRequest) -> int:
         found = [one.as_dict() for one in problems.shown()]
         if file is None:
             return end(request, ended_account(account, EXIT_BAD_INPUT, 0.0, "", found))
-        with run_directory(request) as out:
-            request = replace(request, out=out)
+        with run_directory(request) as (out, lock):
+            request = replace(request, out=out, lock=lock)
             return run_file(request, keep(request, file, account, files), account, found)
 
 
@@ -180,32 +184,37 @@ def made(source: Source) -> Iterator[tuple[Path | None, Problems, list[Path]]]:
 
 
 @contextmanager
-def run_directory(request: ProgramRequest) -> Iterator[Path]:
-    """The run directory, which does not stay if nothing has been written into it."""
+def run_directory(request: ProgramRequest) -> Iterator[tuple[Path, int]]:
+    """The run directory, which does not stay if nothing has been written into it, and the descriptor by which
+    it is held.
+    """
     try:
         out = chosen_directory(request)
-        clear(out)
     except OSError as error:
         raise CommandError(
             f"{error.filename}: the run directory cannot be made: {error.strerror}. Fix: --out DIR elsewhere"
         ) from None
-    try:
-        yield out
-    finally:
-        if not (out / "run.json").exists():
-            for left in (out / START_FILE, *out.glob(f"{KEPT_PROGRAM}.*")):
-                left.unlink(missing_ok=True)
-            shutil.rmtree(out / TRACES, ignore_errors=True)
-            with suppress(OSError):
-                out.rmdir()
-                if request.out is None:
-                    out.parent.rmdir()
+    with held(out) as lock:
+        clear(out)
+        try:
+            yield out, lock
+        finally:
+            if not (out / "run.json").exists():
+                remove_unused(out, request)
+
+
+def remove_unused(out: Path, request: ProgramRequest) -> None:
+    for left in (out / START_FILE, out / LOCK, *out.glob(f"{KEPT_PROGRAM}.*")):
+        left.unlink(missing_ok=True)
+    shutil.rmtree(out / TRACES, ignore_errors=True)
+    with suppress(OSError):
+        out.rmdir()
+        if request.out is None:
+            out.parent.rmdir()
 
 
 def clear(out: Path) -> None:
     """Removes what an earlier run left."""
-    if not may_write(out):
-        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(out))
     for name in (CHECKPOINTS, TRACES):
         shutil.rmtree(out / name, ignore_errors=True)
     for name in ("run.json", "report.html", START_FILE):
@@ -221,6 +230,8 @@ def chosen_directory(request: ProgramRequest) -> Path:
     first = request.out or Path("runs") / (request.name or request.source.program.stem)
     if request.out is not None or request.overwrite:
         first.mkdir(parents=True, exist_ok=True)
+        if not may_write(first):
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(first))
         return first
     number = 1
     while True:
@@ -255,7 +266,7 @@ def run_file(request: ProgramRequest, file: Path, account: RunAccount, problems:
         command = launch_command(launcher, layout, words)
         started = time.time()
         how = (command, environment(launcher, layout), launcher, None, shown)
-        result = reported(Job(*how, output_to=target, ready=ready).run(), folder)
+        result = reported(Job(*how, output_to=target, ready=ready, lock=request.lock).run(), folder)
         account |= native_account(folder / "account.json")
     said = [*problems, *problems_said(shown.lines)]
     why = reason(result, shown.lines)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tailrace.run_files import ACCOUNT, PROGRESS, read_table
+from tailrace.run_lock import is_held
 
 MARKS = ("run.json", "start.json", "progress.json")
 # A run replaces progress.json several times a second, but not while it waits for a slow step or disk.
@@ -58,7 +59,11 @@ def describe(directory: Path) -> RunEntry:
 
 
 def _status_without(directory: Path) -> str:
-    """Of a run without an account: whether it has given a sign of life of late."""
+    """Of a run without an account: whether somebody holds its directory or, of one that was started without
+    the command, whether it has given a sign of life of late.
+    """
+    if (held := is_held(directory)) is not None:
+        return "running" if held else "killed"
     try:
         silent_s = time.time() - (directory / "progress.json").stat().st_mtime
     except OSError:

@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from tailrace.commands.options import Json
+from tailrace.commands.options import Json, finite
 from tailrace.compare import Comparison, DatasetResult, compare_files
 from tailrace.units import wide_console
 
@@ -25,7 +25,11 @@ def compare(
     path: Annotated[str | None, typer.Argument(metavar="PATH", help="A dataset or group.")] = None,
     threshold: Annotated[
         float | None,
-        typer.Option(min=0.0, help="Relative difference allowed. Without it any difference counts."),
+        typer.Option(
+            min=0.0,
+            callback=finite,
+            help="Relative difference allowed. Without it any difference counts.",
+        ),
     ] = None,
     recorded: Annotated[
         bool, typer.Option("--recorded", help="Compare only what both files hold complete (killed runs).")

@@ -6,12 +6,17 @@ from typing import Annotated
 
 import typer
 
+from tailrace.commands.options import finite
+
 
 def register(app: typer.Typer) -> None:
     app.command("movie")(movie)
 
 
-Place = Annotated[float | None, typer.Option(help="Where the plane is, in metres (default: the peak's).")]
+Place = Annotated[
+    float | None,
+    typer.Option(callback=finite, help="Where the plane is, in metres (default: the peak's)."),
+]
 
 
 def movie(

@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Arguments and options that several commands have, each once."""
 
+import math
 from collections.abc import Callable, Sequence
 from inspect import Parameter, signature
+from json import dumps
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
@@ -10,6 +12,17 @@ import typer
 
 if TYPE_CHECKING:
     from tailrace.fragments.compile import Source
+
+
+def finite(value: Any) -> Any:
+    """The callback of options that are numbers: refuses nan and infinity, with which no comparison says
+    anything.
+    """
+    for number in value if isinstance(value, Sequence) else [value]:
+        if number is not None and not math.isfinite(number):
+            raise typer.BadParameter(f"{number} is not a finite number.")
+    return value
+
 
 Json = Annotated[bool, typer.Option("--json", help="Machine-readable answer.")]
 
@@ -125,7 +138,12 @@ CheckpointEvery = Annotated[
 ]
 CheckpointEveryS = Annotated[
     float | None,
-    typer.Option("--checkpoint-every-s", metavar="SECONDS", help="A checkpoint each so many seconds."),
+    typer.Option(
+        "--checkpoint-every-s",
+        metavar="SECONDS",
+        callback=finite,
+        help="A checkpoint each so many seconds.",
+    ),
 ]
 
 # Passed to the program as typed. Only the program knows all the values: the texts here give an example.
@@ -207,6 +225,9 @@ FRAGMENTS = {
     "live_fragments": (LiveFragments, None),
     "live_bytes": (LiveBytes, None),
 }
+# Those of a run that set keys of its case: parameter -> key.
+KEYS = {name: f"fragments.{name}" for name in FRAGMENTS}
+KEYS |= {"checkpoint_every": "checkpoint.every", "checkpoint_every_s": "checkpoint.every_s"}
 RUN_OF_PROGRAM = FRAGMENTS | {"depth": (Depth, None)}
 PROGRAM = {
     "defines": (Defines, None),
@@ -219,6 +240,16 @@ PROGRAM = {
     "as_luna": (AsLuna, False),
 }
 Command = TypeVar("Command", bound=Callable[..., Any])
+
+
+def settings_of(values: dict[str, Any]) -> list[str]:
+    """The options that set keys of a case, as --set has them."""
+    return [f"{key}={dumps(values[name])}" for name, key in KEYS.items() if values.get(name) is not None]
+
+
+def keys_asked(values: dict[str, Any]) -> dict[str, str]:
+    """The keys of a case that options set: key -> option."""
+    return {key: f"--{name.replace('_', '-')}" for name, key in KEYS.items() if values.get(name) is not None}
 
 
 def also(options: dict[str, tuple[Any, Any]]) -> Callable[[Command], Command]:

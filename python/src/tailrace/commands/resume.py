@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """`tailrace resume`."""
 
-from json import dumps
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -22,6 +21,8 @@ from tailrace.commands.options import (
     WallLimit,
     Write,
     also,
+    keys_asked,
+    settings_of,
 )
 from tailrace.console import CommandError
 
@@ -76,9 +77,9 @@ def start(values: dict[str, Any]) -> int:
         return resume_program(ProgramResume(**how, native_options=options))
     if values["as_started"]:
         raise CommandError(f"--as-started: not for the run in {values['run_dir']}. Fix: leave it out")
-    settings = [f"fragments.{name}={dumps(values[name])}" for name in FRAGMENTS if name in values]
     native = {name: value for name, value in options.items() if name.replace("-", "_") not in FRAGMENTS}
-    return resume_run(ResumeRequest(**how, native_options=native, settings=settings))
+    how |= {"settings": settings_of(values), "keys": keys_asked(values)}
+    return resume_run(ResumeRequest(**how, native_options=native))
 
 
 OF_CASES = {"write", "exchange", "device", "fault", "wall_limit", *FRAGMENTS}

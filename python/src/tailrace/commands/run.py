@@ -1,14 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """`tailrace run`."""
 
-from json import dumps
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from tailrace.commands.options import (
-    FRAGMENTS,
     PROGRAM,
     RUN_OF_PROGRAM,
     AllowOutside,
@@ -29,7 +27,9 @@ from tailrace.commands.options import (
     WallLimit,
     Write,
     also,
+    keys_asked,
     program_source,
+    settings_of,
 )
 from tailrace.console import CommandError
 
@@ -165,22 +165,11 @@ def start_case(values: dict[str, Any], given: dict[str, str]) -> int:
     request = RunRequest(
         **{name: values[name] for name in FIELDS},
         settings=[*(values["settings"] or []), *settings_of(values)],
+        keys=keys_asked(values),
         native_options=given_options({name: values[name] for name in NATIVE_OPTIONS}),
         report=not values["no_report"],
     )
     return run_case(request)
-
-
-def settings_of(values: dict[str, Any]) -> list[str]:
-    """The options about fragments and checkpoints as keys of a case, of which a simulation refuses what it
-    does not have.
-    """
-    tables = {**dict.fromkeys(FRAGMENTS, "fragments."), **dict.fromkeys(CHECKPOINT_OPTIONS, "")}
-    return [
-        f"{table}{name.replace('checkpoint_', 'checkpoint.')}={dumps(values[name])}"
-        for name, table in tables.items()
-        if values[name] is not None
-    ]
 
 
 def start_program(values: dict[str, Any], given: dict[str, str]) -> int:

@@ -145,7 +145,11 @@ def _table_entry(group: h5py.Group, source: Source) -> Entry:
 def _inside(values: h5py.Dataset, quantity: str, source: Source) -> tuple[str, ...]:
     """The dimensions of a sample: none of an observable, those of molecules, of points or of a box."""
     few = {1: (), 2: ("sensor",), 3: ("molecule", "component")}
-    return few[values.ndim] if values.ndim in few else _space(quantity, source)
+    if values.ndim in few:
+        return few[values.ndim]
+    space = _space(quantity, source)
+    # Bins of molecules are no points of the grid, so that one of two dimensions says nothing of them.
+    return space if space[0] or values.shape[1] == 1 else SPACE
 
 
 def _closed(source: Source) -> bool:

@@ -27,6 +27,8 @@ REDUCTION_WORDS = {
     "mean": "mean ",
     "last step": "final ",
 }
+# Reductions whose values are those of one time; "final" is that of a table.
+INSTANTS = ("series", "last step", "final")
 
 
 class LazyArray(BackendArray):
@@ -146,8 +148,8 @@ def _attributes(file, source: Source, entry: Entry) -> dict:
     shifted = layout.staggered_axis(entry.quantity)
     if shifted is not None:
         attributes["staggered"] = shifted
-    velocity = entry.name.split("_")[0] in kwave.COMPONENTS
-    instant = "time" in entry.dims or entry.name.endswith("_final")
+    velocity = entry.quantity.split("_")[0] in kwave.COMPONENTS
+    instant = entry.meaning.reduction.split(",")[0] in INSTANTS
     if velocity and instant and source.case is not None:
         attributes["time_offset_s"] = -source.case.dt_s / 2
     return attributes

@@ -155,17 +155,11 @@ class Plots:
 
     def _field(self, what: str | xr.DataArray) -> xr.DataArray:
         array = self._array(what)
-        if "sensor" in array.dims:
-            if not fills_a_box(array, self._grid):
-                raise kwave.FileError(f"{array.name}: recorded at scattered points. Fix: plot.trace")
-        elif len(cuts.space_dims(array)) < 2:
-            raise kwave.FileError(f"{array.name}: it is no field. Fix: plot.trace")
-        else:
-            cuts.require_places(array)
+        require_field(array, self._grid)
         return array
 
     def _on_grid(self, sample: xr.DataArray) -> xr.DataArray:
-        return unmask(sample, self._grid) if "sensor" in sample.dims else sample
+        return on_grid(sample, self._grid)
 
     def _is_whole(self, array: xr.DataArray) -> bool:
         """Whether it covers the whole grid with its absorbing layer."""
@@ -193,6 +187,22 @@ class Plots:
                 f"{array.name}: an animation shows one plane. Fix: give x=, y= or z= in metres"
             )
         return self._normals(array, given)[0]
+
+
+def require_field(array: xr.DataArray, grid: Grid | None) -> None:
+    """Raises kwave.FileError for what has no planes: values at scattered points, or at no known places."""
+    if "sensor" in array.dims:
+        if not fills_a_box(array, grid):
+            raise kwave.FileError(f"{array.name}: recorded at scattered points. Fix: plot.trace")
+    elif len(cuts.space_dims(array)) < 2:
+        raise kwave.FileError(f"{array.name}: it is no field. Fix: plot.trace")
+    else:
+        cuts.require_places(array)
+
+
+def on_grid(sample: xr.DataArray, grid: Grid | None) -> xr.DataArray:
+    """A sample of a field; sensor points are put back on the grid."""
+    return unmask(sample, grid) if "sensor" in sample.dims else sample
 
 
 def _name(array: xr.DataArray) -> str:

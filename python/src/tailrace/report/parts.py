@@ -16,6 +16,7 @@ class Picture:
     caption: str = ""
     heading: str = ""
     half: bool = False  # half as wide as the page, beside the next
+    outputs: tuple[str, ...] = ()  # the [[output]] tables that it shows
 
 
 @dataclass

@@ -5,6 +5,7 @@ from statistics import fmean
 
 import numpy as np
 
+from tailrace.account import segment_steps
 from tailrace.report import time_figures, timeline, wait_figures
 from tailrace.report.lanes import Lane
 from tailrace.report.load import Run
@@ -164,7 +165,7 @@ def _memory_caption(measured: list, predicted: list) -> str:
 def performance_numbers(run: Run) -> list[Number]:
     """Key numbers of the run itself."""
     numbers = []
-    steps = run.account.get("steps")
+    steps = segment_steps(run.account)
     if run.wall_s:
         stepping = max((_stepping(entry) for entry in run.per_rank), default=0.0)
         detail = f"{duration_text(stepping / steps)} per step" if steps and stepping else ""

@@ -18,7 +18,22 @@ def result_section(run: Run) -> tuple[Section, list[Number]]:
         output = Output(run.directory)
         # Files that describe a grid as k-Wave's do are shown as those, whoever wrote them.
         page = page_of("ultrasound" if output.source.case is not None else run.simulation)
-        return section, page.fill(section, run, output)
+        numbers = page.fill(section, run, output)
+        section.notes += _left_out(section, run, output)
+        return section, numbers
     except kwave.FileError as error:
         section.notes.append(str(error))
         return section, []
+
+
+def _left_out(section: Section, run: Run, output: Output) -> list[str]:
+    """Which [[output]] tables have no picture, and how to see them."""
+    tables = [name for name, dataset in output.datasets.items() if "values" in dataset]
+    shown = {name for picture in section.pictures for name in getattr(picture, "outputs", ())}
+    missing = [name for name in tables if name not in shown]
+    if not missing:
+        return []
+    return [
+        f"Not shown here: {', '.join(missing)}. `tailrace inspect {run.directory}` lists them, "
+        "`tailrace.open` in Python has their values and draws them."
+    ]

@@ -146,9 +146,9 @@ def _fronts(
         figure.update_xaxes(row=last, col=column, title=f"{cut.across[0]} [{grid.unit}]", showticklabels=True)
     caption = f"In the plane {cut.normal} = {cut.at_m:g} {grid.unit}, one colour scale for all"
     if not sources:
-        return Picture(figure, f"{caption}.", f"Fields: output {array.name}")
+        return Picture(figure, f"{caption}.", f"Fields: output {array.name}", outputs=(str(array.name),))
     caption += "; the loudest values have its end's colour. The star is the source."
-    return Picture(figure, caption, f"Wave fronts: output {array.name}")
+    return Picture(figure, caption, f"Wave fronts: output {array.name}", outputs=(str(array.name),))
 
 
 def colours_of(planes: np.ndarray) -> dict | None:
@@ -248,4 +248,5 @@ def _gather(array: xr.DataArray, grid: Grid, shot: bool) -> Picture | None:
     figure.update_xaxes(title=title, showgrid=False)
     figure.update_yaxes(title="time [s]", autorange="reversed", showgrid=False)
     caption = f"{points} traces; the loudest values have the colour of the scale's end."
-    return Picture(theme.style(figure, height=560), caption, f"{heading}: output {array.name}")
+    heading = f"{heading}: output {array.name}"
+    return Picture(theme.style(figure, height=560), caption, heading, outputs=(str(array.name),))

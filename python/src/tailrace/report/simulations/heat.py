@@ -194,7 +194,7 @@ def mesh_in_plane(output: Output, ball: Ball | None = None) -> Picture | None:
         caption += (
             " Dotted: the way of the ball's centre, seen along the normal; circle: the ball, where it is cut."
         )
-    return Picture(figure, caption, "The mesh in a plane")
+    return Picture(figure, caption, "The mesh in a plane", outputs=(str(cut.values.name),))
 
 
 def _mesh_over_time(results: dict[str, Any]) -> Picture | None:

@@ -44,7 +44,8 @@ def fill(section: Section, run: Run, output: Output) -> list[Number]:
             series.setdefault(array.attrs["quantity"], array.load())
     with kwave.open_file(output.path) as file:
         length = _length(file)
-        pictures = [_observables(series), _box(file, output.source.commit_mark)]
+        positions = tuple(str(array.name) for array in arrays if array.attrs.get("quantity") == "position")
+        pictures = [_observables(series), _box(file, output.source.commit_mark, positions)]
     pictures += [_profile(array, length) for array in arrays if len(space_dims(array)) == 3]
     section.pictures += [picture for picture in pictures if picture is not None]
     return _numbers(series, heated="thermostat" in (run.account.get("config") or {}))
@@ -82,10 +83,11 @@ def _observables(series: dict[str, xr.DataArray]) -> Picture | None:
     figure.update_xaxes(title="time [\u03c4]", row=len(panels), col=1)
     theme.style(figure, height=90 + 170 * len(panels))
     caption = "In reduced units (\u03c4 is that of time); dotted: running means over up to 1000 steps."
-    return Picture(figure, caption, "Observables")
+    outputs = tuple(str(series[name].name) for names in panels.values() for name in names)
+    return Picture(figure, caption, "Observables", outputs=outputs)
 
 
-def _box(output: h5py.File, recorded: commit_mark.CommitMark) -> Picture | None:
+def _box(output: h5py.File, recorded: commit_mark.CommitMark, positions: tuple[str, ...]) -> Picture | None:
     """The last positions that were recorded, of some of the molecules if there are many."""
     values = output.get("particles/all/position/value")
     if values is None:
@@ -114,7 +116,7 @@ def _box(output: h5py.File, recorded: commit_mark.CommitMark) -> Picture | None:
     figure.update_layout(margin={"l": 20, "r": 20, "t": 20, "b": 20})
     time = output["particles/all/position/time"][count - 1]
     some = "" if stride == 1 else f", every {stride}th molecule"
-    return Picture(figure, f"At time {time:.6g}{some}. Drag to turn it.", "The box")
+    return Picture(figure, f"At time {time:.6g}{some}. Drag to turn it.", "The box", outputs=positions)
 
 
 def _add_edges(figure: go.Figure, length: np.ndarray) -> None:
@@ -151,7 +153,8 @@ def _profile(array: xr.DataArray, length: np.ndarray) -> Picture | None:
         )  # fmt: skip
         figure.update_xaxes(title=f"{AXES[axis]} [\u03c3]")
         figure.update_yaxes(title=title, rangemode="tozero")
-        return Picture(theme.style(figure, height=320), _when(array), f"Profile: output {name}")
+        heading = f"Profile: output {name}"
+        return Picture(theme.style(figure, height=320), _when(array), heading, outputs=(str(name),))
     across, down = axes[0], axes[-1]
     normal = 3 - across - down
     plane, slab = _middle_slab(bins, normal)
@@ -166,7 +169,7 @@ def _profile(array: xr.DataArray, length: np.ndarray) -> Picture | None:
     figure.update_yaxes(title=f"{AXES[down]} [\u03c3]", showgrid=False, scaleanchor="x", constrain="domain")
     width = slab * length[normal] / bins.shape[2 - normal]
     caption = f"Mean over {width:.3g} \u03c3 in the middle of {AXES[normal]}. {_when(array)}"
-    return Picture(theme.style(figure, height=460), caption, f"Cut: output {name}")
+    return Picture(theme.style(figure, height=460), caption, f"Cut: output {name}", outputs=(str(name),))
 
 
 def _middle_slab(bins: np.ndarray, normal: int) -> tuple[np.ndarray, int]:

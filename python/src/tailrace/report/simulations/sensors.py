@@ -31,7 +31,7 @@ def collect_series(output: Output, name: str = "p") -> list[PlacedSeries]:
     points.
     """
     if name in output:
-        return _point_series(output[name]) if output[name].ndim == 2 else []
+        return point_series(output[name]) if output[name].ndim == 2 else []
     boxes = [one for one in box_names(output, name) if "time" in output[one].dims]
     return [series for box in boxes[:3] for series in _box_series(output, box)][:5]
 
@@ -66,7 +66,8 @@ def _loudest_in_box(output: Output, name: str) -> dict[str, int]:
     return peak.index if peak else middle(array)
 
 
-def _point_series(array: xr.DataArray) -> list[PlacedSeries]:
+def point_series(array: xr.DataArray) -> list[PlacedSeries]:
+    """The loudest of the points, and some that are less loud."""
     count = array.sizes["sensor"]
     if array.sizes["time"] < 2 or count < 1 or "time" not in array.coords:
         return []

@@ -16,7 +16,7 @@ from tailrace.figures import fields, theme
 from tailrace.figures.fields import DARK_LINE, LIGHT_LINE, Plane, Shades
 from tailrace.report.load import Run
 from tailrace.report.parts import Number, Picture, Section
-from tailrace.report.simulations.sensors import PlacedSeries, box_names, collect_series
+from tailrace.report.simulations.sensors import PlacedSeries, box_names, collect_series, point_series
 from tailrace.units import si_text
 
 _WHOLE = ("p_max_all", "p_min_all", "ux_max_all", "uy_max_all", "uz_max_all")
@@ -230,11 +230,8 @@ def _series(result: Result) -> list[Picture]:
     series = collect_series(result.output)
     if not series:
         return []
-    caption = "; ".join(
-        f"{one.label} at {_point_text(one.position_mm)}" for one in series if one.position_mm is not None
-    )
     figure = fields.traces(series, "Pa")
-    pictures = [Picture(figure, f"{caption}." if caption else "", "Pressure at the sensors")]
+    pictures = [Picture(figure, _places_text(series), "Pressure at the sensors")]
     loudest: PlacedSeries = max(series, key=lambda one: float(np.abs(one.values).max()))
     if len(loudest.values) >= 32 and np.abs(loudest.values).max() > 0:
         figure = fields.spectrum(loudest, "Pa", _grid_limit_hz(result))
@@ -283,11 +280,30 @@ def _final(result: Result) -> list[Picture]:
 
 
 def _tables(result: Result) -> list[Picture]:
-    """The last complete sample of every [[output]] table that is more than a few points."""
+    """Of [[output]] tables the last complete sample or, at points, the series at some of them."""
     names = [name for name, dataset in result.output.datasets.items() if "values" in dataset]
-    tables = [name for name in names if len(space_dims(result.output[name])) > 1]
-    pictures = [_table(result, name, result.output[name]) for name in tables[:MAX_TABLES]]
+    arrays = {name: result.output[name] for name in names}
+    on_grid = [name for name in names if len(space_dims(arrays[name])) > 1]
+    points = [name for name in names if "sensor" in arrays[name].dims]
+    pictures = [_table(result, name, arrays[name]) for name in on_grid[:MAX_TABLES]]
+    pictures += [_point_table(name, arrays[name]) for name in points[:MAX_TABLES]]
     return [picture for picture in pictures if picture is not None]
+
+
+def _point_table(name: str, array: xr.DataArray) -> Picture | None:
+    series = point_series(array)
+    if not series:
+        return None
+    title = str(array.attrs["long_name"])
+    figure = fields.traces(series, array.attrs["units"], title)
+    return Picture(figure, _places_text(series), f"Output {name}: {title}", outputs=(name,))
+
+
+def _places_text(series: list[PlacedSeries]) -> str:
+    places = [
+        f"{one.label} at {_point_text(one.position_mm)}" for one in series if one.position_mm is not None
+    ]
+    return f"{'; '.join(places)}." if places else ""
 
 
 def _table(result: Result, name: str, array: xr.DataArray) -> Picture | None:
@@ -304,7 +320,8 @@ def _table(result: Result, name: str, array: xr.DataArray) -> Picture | None:
     figure = _cuts(result, planes[:2], Shades(title, array.attrs["units"], signed), DARK_LINE)
     series = reduction == "none"
     when = f"at step {step}, the last of {count} samples" if series else f"over the steps up to {step}"
-    return Picture(figure, f"{title.capitalize()} {when}, cut through its peak.", f"Output {name}: {title}")
+    caption = f"{title.capitalize()} {when}, cut through its peak."
+    return Picture(figure, caption, f"Output {name}: {title}", outputs=(name,))
 
 
 def _initial(result: Result) -> list[Picture]:
