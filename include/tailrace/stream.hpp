@@ -126,6 +126,7 @@ struct Stream {
   std::vector<h5::DatasetSpec> datasets;
   OnFailure on_failure = OnFailure::stop;
   std::optional<Growth> growth = {};  ///< refers to a stream that grows, and only of those
+  std::string asked_in = {};  ///< where the user asks for it, such as "case.toml: output[0]"
 };
 
 /// The rows that a rank has of a quantity at the time of a sample. The memory belongs to the simulation.

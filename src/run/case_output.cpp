@@ -225,6 +225,7 @@ CaseOutputs::CaseOutputs(const std::vector<OutputTable>& tables, const OutputDom
                                table.name),
                    "choose another name");
     streams_.push_back(Resolver(table, domain, problems).resolve());
+    streams_.back().asked_in = fmt::format("{}: {}", subject, table.key);
     auto& words = described_.emplace_back(output::words_of(streams_.back()));
     if (table.place) words = {.quantity = table.quantity, .selection = "whole", .on_grid = false};
   }

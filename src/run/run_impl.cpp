@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <limits>
 #include <nlohmann/json.hpp>
@@ -14,6 +15,7 @@
 #include "checkpoint/streams.hpp"
 #include "mpi/verdict.hpp"
 #include "output/planner/tuning_history.hpp"
+#include "output/registry/create.hpp"
 #include "output/registry/options.hpp"
 #include "output/session/device_sampler.hpp"
 #include "run/convert_checkpoint.hpp"
@@ -147,6 +149,11 @@ void Run::Impl::plan(std::vector<output::Stream> streams, CaseOutputs outputs, c
   for (const auto& stream : streams) sample_times_.emplace_back(stream);
   account_.grid = domain;
   mpi::collectively(comm_, [&] { plan_ = output::make_plan(std::move(streams), own_box, domain); });
+}
+
+void Run::Impl::check_streams(const output::Resume& resume) {
+  const StepIndex after = options_.resume ? std::max<StepIndex>(1, resume.after) : resume.after;
+  mpi::collectively(comm_, [&] { output::check_streams_fit(plan_, options_.write, after); });
 }
 
 double Run::Impl::buffer_bytes() const {

@@ -164,6 +164,37 @@ def test_results_of_before_are_replaced_only_if_that_is_said():
     assert [jobs.run("-i", path, "-o", "k.h5", "--quiet").status for _ in range(2)] == [0, 0]
 
 
+def ultrasound_case(table: str, *more: str) -> list[str]:
+    """The words of a run with one output, which has these lines."""
+    small_input(steps=4).write(Path("in.h5").absolute())
+    text = '[case]\nsimulation = "ultrasound"\n[input]\nfile = "in.h5"\n'
+    output = f'[[output]]\nname = "w"\nquantity = "p"\nevery = 1\n{table}\n'
+    Path("case.toml").write_text("\n".join([text, output, *more, ""]))
+    return ["--case", "case.toml", "--out", "run", "--quiet"]
+
+
+def contents() -> dict[Path, bytes]:
+    return {path: path.read_bytes() for path in Path("run").rglob("*") if path.is_file()}
+
+
+@pytest.mark.parametrize(
+    ("table", "said"),
+    [
+        ('samples = "open"', 'samples = "open": the number of its samples is not known beforehand'),
+        ('on_failure = "switch"', 'on_failure = "switch" needs from 2 to 24 directories, and 0 are named'),
+    ],
+    ids=["open", "switch"],
+)
+def test_what_the_sink_cannot_write_is_refused_before_anything_is_touched(table, said):
+    ended = checked(jobs.PROGRAM, *ultrasound_case(table))
+    assert f"case.toml: output[0], w: {said}" in ended.err, ended
+    assert jobs.run(*ultrasound_case("", "[checkpoint]", "every = 2")).status == 0
+    before = contents()
+    assert any("checkpoints" in path.parts for path in before)
+    assert jobs.run(*ultrasound_case(table), "--overwrite").status == 2
+    assert contents() == before
+
+
 def test_the_command_only_checks():
     """Also warnings, which a run gives itself; nothing is made."""
     case = SEISMIC.replace("CELLS", "24, 24, 24")
