@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "checkpoint/inputs.hpp"
 #include "field.hpp"
 #include "grid.hpp"
 #include "h5/file.hpp"
@@ -72,6 +73,7 @@ struct Input {
   RawMedium<Real> medium;
   Sources<Real> sources;
   SpeedRange speeds;
+  checkpoint::InputDigests digests;  ///< of all that the waves depend on, by the names in the file
 };
 
 /// Describes what has to hold beyond the file itself.
