@@ -195,6 +195,16 @@ def test_what_the_sink_cannot_write_is_refused_before_anything_is_touched(table,
     assert contents() == before
 
 
+def test_a_sink_has_a_strategy_that_serves_it_unless_one_is_named():
+    words = [*ultrasound_case(""), "--sink", "mpiio:striping_factor=8"]
+    assert jobs.run(*words).status == 0
+    account = jobs.account(Path("run"))
+    assert account["strategy"] == account["config"]["write"]["strategy"] == "blocking"
+    for more in (["--write", "auto"], ["--set", 'write.strategy="auto"']):
+        ended = jobs.run(*words, "--overwrite", *more)
+        assert ended.status == 2 and "--write auto does not go with --sink mpiio" in ended.err, ended
+
+
 def test_the_command_only_checks():
     """Also warnings, which a run gives itself; nothing is made."""
     case = SEISMIC.replace("CELLS", "24, 24, 24")
