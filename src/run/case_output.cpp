@@ -48,6 +48,7 @@ class Resolver {
       stream.selection = output::Boxes{{selected}};
     }
     stream.on_failure = table_.on_failure;
+    stream.offset_cells = table_.offset_cells;
     auto values = output::values_dataset(stream, domain_.points, table_.type);
     if (table_.place) {  // as the simulation sees them
       values.shape.resize(1);
