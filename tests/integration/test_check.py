@@ -195,6 +195,14 @@ def test_what_the_sink_cannot_write_is_refused_before_anything_is_touched(table,
     assert contents() == before
 
 
+def test_a_run_that_takes_no_checkpoints_is_warned_of():
+    words = [*ultrasound_case("", "[checkpoint]", "every = 2"), "--sink", "rsf"]
+    said = "no checkpoints are taken: a run cannot resume in an output of --sink rsf"
+    for more in (["--check"], []):
+        ended = jobs.run(*words, *more)
+        assert ended.status == 0 and ended.err.count(said) == 1, ended
+
+
 def test_a_sink_has_a_strategy_that_serves_it_unless_one_is_named():
     words = [*ultrasound_case(""), "--sink", "mpiio:striping_factor=8"]
     assert jobs.run(*words).status == 0

@@ -110,7 +110,8 @@ class Run {
   [[nodiscard]] double host_bytes_of_device(double bytes) const noexcept;
 
   /// Once planned: refuses streams that the sink cannot write, into a new file or into one that this run or
-  /// `resume` continues. @collective{comm}, synchronises. Errors (usage), on all ranks.
+  /// `resume` continues, and warns if it leaves no checkpoints in which a run could be resumed.
+  /// @collective{comm}, synchronises. Errors (usage), on all ranks.
   void check_streams(const output::Resume& resume = {});
   /// Refuses places that hold something which the run may not replace: its directory, and the output file.
   /// @collective{comm}, synchronises. Errors (usage), on all ranks: one of them exists, or there is no
