@@ -237,6 +237,7 @@ Input<Real> read_input(mpi::CommView comm, const std::string& path, const InputN
   input.header = lists.header;
   input.description = std::move(lists.description);
   input.mask = std::move(lists.mask);
+  input.repeated = std::move(lists.sources.repeated);
   if (lists.header.grid.points.volume() > 0) {  // without a grid nothing can belong to a rank
     needs.check_grid(lists.header.grid);
     input.sources = read_sources<Real>(comm, path, lists.header, lists.sources, problems);

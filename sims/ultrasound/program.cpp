@@ -250,7 +250,7 @@ void Program<Real>::warn() {
                slowest_m_s = -mpi::max(comm_, -input_.speeds.min_m_s);
   check_stability(fastest_m_s);
   check_sources(slowest_m_s);
-  for (const auto& point : input_.header.repeated)
+  for (const auto& point : input_.repeated)
     run_.warn(point +
               " is there twice, and how its signals add up depends on the mode of the source. Fix: each "
               "point once");

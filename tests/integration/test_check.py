@@ -145,6 +145,7 @@ def test_points_with_several_signals_are_warned_of():
     path = case.write(Path("twice.h5").absolute())
     ended = jobs.run("-i", path, "--check")
     assert ended.status == 0 and f"p_source_index: point {points[0]} is there twice" in ended.err, ended
+    assert jobs.run("-i", path, "--check", ranks=2).err == ended.err
 
 
 def test_results_of_before_are_replaced_only_if_that_is_said():
