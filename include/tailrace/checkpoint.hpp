@@ -137,6 +137,9 @@ class StateArchive {
   virtual ~StateArchive() = default;
 
   [[nodiscard]] virtual bool restores() const noexcept = 0;
+  /// Returns whether a component can pass: any that is saved, and of those that are restored what an older
+  /// program had. The same on all ranks.
+  [[nodiscard]] virtual bool has(const std::string& /*component*/) const { return true; }
 
   /// What `body` names belongs to this component; it gets the version of what there is: the given
   /// one, or that of an older program. Errors (input): it is missing, or newer than `version`.

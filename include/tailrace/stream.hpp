@@ -126,6 +126,10 @@ struct Stream {
   std::vector<h5::DatasetSpec> datasets;
   OnFailure on_failure = OnFailure::stop;
   std::optional<Growth> growth = {};  ///< refers to a stream that grows, and only of those
+  /// Its points lie so many cells further along x, y, z than those of the domain: halves where it is
+  /// staggered.
+  std::array<double, 3> offset_cells{};
+  std::string asked_in = {};  ///< where the user asks for it, such as "case.toml: output[0]"
 };
 
 /// The rows that a rank has of a quantity at the time of a sample. The memory belongs to the simulation.
@@ -163,6 +167,13 @@ struct Frame {
 
   [[nodiscard]] double time_s(StepIndex step) const noexcept {
     return time_of_step_0_s + dt_s * static_cast<double>(step);
+  }
+  /// Where a point lies of a stream whose points have this offset.
+  [[nodiscard]] std::array<double, 3> place_m(Index3 point,
+                                              const std::array<double, 3>& offset_cells) const noexcept {
+    return {(static_cast<double>(point.x) + offset_cells[0]) * spacing_m[0],
+            (static_cast<double>(point.y) + offset_cells[1]) * spacing_m[1],
+            (static_cast<double>(point.z) + offset_cells[2]) * spacing_m[2]};
   }
 };
 

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <functional>
 
+#include "base/placed_digest.hpp"
 #include "base/random.hpp"
 #include "base/simd.hpp"
 #include "tailrace/error.hpp"
@@ -80,6 +81,11 @@ class Sample {
   [[nodiscard]] double value(std::size_t parameter, std::int64_t at) const noexcept {
     const auto& [values, stride] = columns_[parameter];
     return values[at * stride];
+  }
+  /// The values of so many points behind each other, of a property that varies.
+  [[nodiscard]] std::span<const double> row(std::size_t parameter, std::int64_t at,
+                                            std::int64_t points) const noexcept {
+    return {columns_[parameter].values + at, static_cast<std::size_t>(points)};
   }
   [[nodiscard]] SamplePoint point(std::int64_t at) const noexcept {
     const double vp = value(0, at);
@@ -158,6 +164,7 @@ void merge(Extremes& all, const Extremes& later) {
   all.speed_m_s = std::max(all.speed_m_s, later.speed_m_s);
   if (all.unstable == 0) all.first_unstable = later.first_unstable;
   all.unstable += later.unstable;
+  for (std::size_t i = 0; i < all.digests.size(); ++i) all.digests[i] += later.digests[i];
 }
 
 /// What a row of a plane holds: extremes, and for each property the first value that cannot be.
@@ -166,6 +173,22 @@ struct RowFindings {
   Extremes extremes;
   std::array<std::int64_t, 6> first_bad{none, none, none, none, none, none};
 };
+
+/// Digests of the values of a row; one value everywhere is that of the first point of the domain.
+std::array<std::uint64_t, 6> digests_of(const Sample& sample, Index3 first, std::int64_t points) {
+  constexpr int bits = 21;  // of an index: the number of a point is the same in any box
+  const auto number = (((first.z << bits) + first.y) << bits) + first.x;
+  std::array<std::uint64_t, 6> digests{};
+  for (std::size_t i = 0; i < sample.properties(); ++i) {
+    PlacedDigest digest;
+    if (sample.varies(i))
+      digest.add(sample.row(i, sample.index(first), points), number);
+    else if (first == Index3{})
+      digest.add(sample.value(i, 0), 0);
+    digests[i] = digest.sum();
+  }
+  return digests;
+}
 
 RowFindings survey_row(const Sample& sample, const std::array<Accepted, 6>& rules, Index3 first,
                        std::int64_t points) {
@@ -177,6 +200,7 @@ RowFindings survey_row(const Sample& sample, const std::array<Accepted, 6>& rule
     while (at < end && rules[i].holds(sample.value(i, at))) ++at;
     if (at < end) row.first_bad[i] = at;
   }
+  row.extremes.digests = digests_of(sample, first, points);
   for (std::int64_t x = 0; x < points; ++x)
     merge(row.extremes, sample.point(begin + x), {first.x + x, first.y, first.z});
   return row;
@@ -283,6 +307,13 @@ WaveSpeeds wave_speeds(double across, double moveout, double shear) {
 double random_at(std::uint64_t seed, std::int64_t index) noexcept {
   const std::uint64_t counter = seed * 0xD1342543DE82EF95ULL + static_cast<std::uint64_t>(index) + 1;
   return SplitMix64::unit_of(mixed_bits(counter * SplitMix64::increment));
+}
+
+std::vector<std::string> keys_of(const Properties& properties) {
+  std::vector<std::string> keys;
+  for (std::size_t i = 0; i < parameters_of(properties).size(); ++i)
+    keys.emplace_back(accepted(properties)[i].key);
+  return keys;
 }
 
 Extremes survey(const Properties& properties, const Box& region) {

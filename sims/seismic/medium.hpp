@@ -62,7 +62,11 @@ struct Extremes {
   double speed_ratio = 1;     ///< largest of the fastest wave to vp at the same point
   std::int64_t unstable = 0;  ///< points whose equations grow without bound
   Index3 first_unstable;
+  std::array<std::uint64_t, 6> digests{};  ///< of each of the properties' values; see `keys_of`
 };
+
+/// The keys of the properties that the equations have, in the order of `Extremes::digests`. @local
+std::vector<std::string> keys_of(const Properties& properties);
 
 /// Looks at a box of the domain, a plane at a time. @local. Errors (input): values that cannot be, with the
 /// place of the first one of each property.

@@ -7,9 +7,11 @@
 #include <chrono>
 #include <optional>
 
+#include "base/placed_digest.hpp"
 #include "base/signal.hpp"
 #include "base/system.hpp"
 #include "base/text.hpp"
+#include "checkpoint/inputs.hpp"
 #include "model_file.hpp"
 #include "mpi/verdict.hpp"
 #include "options.hpp"
@@ -23,9 +25,40 @@ namespace tailrace::seismic {
 
 namespace {
 
+/// Of where sources are and of what they do; the values of a Ricker wavelet follow from the rest.
+std::uint64_t digest_of(const SourceTexts& texts, const std::vector<Source>& sources) {
+  PlacedDigest digest;
+  std::int64_t place = 0;
+  const auto add = [&](std::span<const double> numbers) {
+    digest.add(numbers, place);
+    place += static_cast<std::int64_t>(numbers.size());
+  };
+  for (const Index3& cell : texts.cells)
+    for (const auto index : {cell.x, cell.y, cell.z}) digest.add(index, place++);
+  add(texts.amplitudes);
+  add(texts.delays_s);
+  digest.add(texts.cutoff_hz, place++);
+  if (texts.samples || texts.dataset) add(sources.front().values);
+  return digest.sum();
+}
+
 std::int64_t since_1970_ns() {
   using namespace std::chrono;
   return duration_cast<nanoseconds>(system_clock::now().time_since_epoch()).count();
+}
+
+/// What the waves depend on beside their state; the time step belongs to that.
+checkpoint::InputDigests inputs_of(const Options& options, const Extremes& extremes) {
+  const auto& problem = options.problem;
+  const auto& boundary = problem.boundary;
+  checkpoint::InputDigests inputs;
+  const auto keys = keys_of(problem.properties);
+  for (std::size_t i = 0; i < keys.size(); ++i) inputs[keys[i]] = extremes.digests[i];
+  inputs["domain.spacing_m"] = placed_digest<double>(problem.spacing_m);
+  inputs["boundary"] = placed_digest<std::uint64_t>(std::array{
+      static_cast<std::uint64_t>(boundary.kind), static_cast<std::uint64_t>(boundary.width), boundary.seed});
+  inputs["source"] = digest_of(options.sources, problem.sources);
+  return inputs;
 }
 
 /// One run, from the options to the account.
@@ -84,8 +117,13 @@ void Program::plan() {
 }
 
 run::SimulationCalls Program::make() {
-  return run::calls_of(solver_.emplace(comm_, options_.problem, extremes_, run_.log(),
-                                       SolverPlace{.bricks = {}, .device = device()}));
+  auto calls = run::calls_of(solver_.emplace(comm_, options_.problem, extremes_, run_.log(),
+                                             SolverPlace{.bricks = {}, .device = device()}));
+  calls.state = [&, inputs = inputs_of(options_, extremes_)](checkpoint::StateArchive& archive) {
+    solver_->state(archive);
+    checkpoint::pass_inputs(archive, options_.subject(), inputs);
+  };
+  return calls;
 }
 
 /// Refuses media that cannot be and time steps for which the scheme is not stable.

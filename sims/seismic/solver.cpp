@@ -60,6 +60,8 @@ Extremes survey(mpi::CommView comm, const Problem& problem) {
   // A layer of random speeds may put the largest speed beside the largest ratio.
   if (problem.boundary.kind == Boundary::Kind::random)
     all.speed_m_s = std::max(all.speed_m_s, all.vp_m_s * all.speed_ratio);
+  const auto digests = mpi::sum(comm, std::vector<std::uint64_t>(all.digests.begin(), all.digests.end()));
+  std::copy(digests.begin(), digests.end(), all.digests.begin());
   const Index3& n = problem.cells;
   constexpr auto none = std::numeric_limits<std::int64_t>::max();
   const Index3& p = all.first_unstable;

@@ -8,8 +8,11 @@
 #include <optional>
 
 #include "bad_values.hpp"
+#include "base/placed_digest.hpp"
 #include "base/rehearsal.hpp"
+#include "checkpoint/digest.hpp"
 #include "h5/dataset_reader.hpp"
+#include "input_digests.hpp"
 #include "input_header.hpp"
 #include "input_sources.hpp"
 #include "mpi/verdict.hpp"
@@ -35,16 +38,29 @@ bool all_good(std::span<const Real> values, Accepted accepted, SpeedRange& range
   return true;
 }
 
+/// What the values of a dataset are, or of a part of it.
+struct Findings {
+  BadValues bad;
+  SpeedRange range;
+  PlacedDigest digest;
+
+  void add(const Findings& other) noexcept {
+    bad.add(other.bad);
+    range.add(other.range);
+    digest.add(other.digest);
+  }
+};
+
 /// Looks at the values of one plane, the first of which has this position in the dataset.
 template <class Real>
-void check_plane(std::span<const Real> values, std::int64_t position, Accepted accepted, BadValues& bad,
-                 SpeedRange& range) {
-  if (all_good(values, accepted, range)) return;
+void check_plane(std::span<const Real> values, std::int64_t position, Accepted accepted, Findings& found) {
+  found.digest.add(checkpoint::digest_of_values(values), position);  // several times as fast as each alone
+  if (all_good(values, accepted, found.range)) return;
   for (const Real value : values) {
     if (is_good(value, accepted))
-      range.add(value);
+      found.range.add(value);
     else
-      bad.mark(position, value);
+      found.bad.mark(position, value);
     ++position;
   }
 }
@@ -53,26 +69,22 @@ void check_plane(std::span<const Real> values, std::int64_t position, Accepted a
 /// them, so that the pages of the field are first touched by those that will use them.
 template <class Real>
 void take_planes(const std::vector<Real>& values, std::int64_t first, std::int64_t points, Accepted accepted,
-                 Field<Real>* field, BadValues& bad, SpeedRange& range) {
+                 Field<Real>* field, Findings& found) {
   const auto count = static_cast<std::int64_t>(values.size()) / points;
 #pragma omp parallel
   {
-    BadValues own_bad;
-    SpeedRange own_range;
+    Findings own;
 #pragma omp for schedule(static)
     for (std::int64_t plane = 0; plane < count; ++plane) {
       const std::span plane_values(values.data() + plane * points, static_cast<std::size_t>(points));
-      check_plane<Real>(plane_values, (first + plane) * points, accepted, own_bad, own_range);
+      check_plane<Real>(plane_values, (first + plane) * points, accepted, own);
       if (field == nullptr) continue;
       Real* const copy = field->plane(first + plane);
       std::copy(plane_values.begin(), plane_values.end(), copy);
       std::fill(copy + points, copy + field->stride_z(), Real(0));
     }
 #pragma omp critical
-    {
-      bad.add(own_bad);
-      range.add(own_range);
-    }
+    found.add(own);
   }
 }
 
@@ -80,7 +92,7 @@ void take_planes(const std::vector<Real>& values, std::int64_t first, std::int64
 /// `keep` false only a few planes are held at a time, and the result has one.
 template <class Real>
 Field<Real> read_planes(const h5::File& file, const GridDataset& dataset, const Grid& grid, Range planes,
-                        bool keep, BadValues& bad, SpeedRange& range) {
+                        bool keep, Findings& found) {
   constexpr std::int64_t batch_bytes = 4 << 20;  // a plane may be one row only
   const Index3 n = grid.folded();
   const std::int64_t points = n.x * n.y;
@@ -99,7 +111,7 @@ Field<Real> read_planes(const h5::File& file, const GridDataset& dataset, const 
         {static_cast<std::uint64_t>(extents.z), static_cast<std::uint64_t>(extents.y),
          static_cast<std::uint64_t>(extents.x)},
         std::span<Real>(values));
-    take_planes(values, first, points, dataset.accepted, keep ? &field : nullptr, bad, range);
+    take_planes(values, first, points, dataset.accepted, keep ? &field : nullptr, found);
   }
   return field;
 }
@@ -107,16 +119,16 @@ Field<Real> read_planes(const h5::File& file, const GridDataset& dataset, const 
 /// As `read_planes`, or the one value of a homogeneous medium, which is checked on the root only.
 template <class Real>
 Coefficient<Real> read_coefficient(mpi::CommView comm, const h5::File& file, const GridDataset& dataset,
-                                   const Grid& grid, Range planes, bool keep, BadValues& bad,
-                                   SpeedRange& range) {
+                                   const Grid& grid, Range planes, bool keep, Findings& found) {
   if (h5::element_count(file.shape(dataset.name)) != 1)
-    return Coefficient<Real>(read_planes<Real>(file, dataset, grid, planes, keep, bad, range));
+    return Coefficient<Real>(read_planes<Real>(file, dataset, grid, planes, keep, found));
   Real value = 0;
   file.read<Real>(dataset.name, std::span(&value, 1));
+  if (comm.is_root()) found.digest.add(value, 0);
   if (is_good(value, dataset.accepted))
-    range.add(value);
+    found.range.add(value);
   else if (comm.is_root())
-    bad.mark(0, value);
+    found.bad.mark(0, value);
   return {value, grid.folded()};
 }
 
@@ -160,24 +172,24 @@ void read_grid_datasets(mpi::CommView comm, const std::string& path, bool keep, 
   const Grid& grid = input.header.grid;
   const Range planes = grid.planes_of(comm.rank(), comm.size());
   const auto coefficients = destinations(input.medium);
-  std::array<BadValues, grid_datasets.size()> bad;
-  std::array<SpeedRange, grid_datasets.size()> ranges;  // of which that of the sound speed counts
+  std::array<Findings, grid_datasets.size()> found;
   read_together(comm, [&] {
     const auto file = h5::File::open(path);
     for (std::size_t i = 0; i < grid_datasets.size(); ++i) {
       if (!input.header.readable[i]) continue;
       if (i < coefficients.size())
-        *coefficients[i] =
-            read_coefficient<Real>(comm, file, grid_datasets[i], grid, planes, keep, bad[i], ranges[i]);
+        *coefficients[i] = read_coefficient<Real>(comm, file, grid_datasets[i], grid, planes, keep, found[i]);
       else
         input.sources.initial_pressure =
-            read_planes<Real>(file, grid_datasets[i], grid, planes, keep, bad[i], ranges[i]);
+            read_planes<Real>(file, grid_datasets[i], grid, planes, keep, found[i]);
     }
   });
-  input.speeds = ranges.front();
-  for (std::size_t i = 0; i < grid_datasets.size(); ++i)
-    report(comm, grid_datasets[i], grid, bad[i],
+  input.speeds = found.front().range;
+  for (std::size_t i = 0; i < grid_datasets.size(); ++i) {
+    report(comm, grid_datasets[i], grid, found[i].bad,
            i < coefficients.size() && input.header.readable[i] && coefficients[i]->is_constant(), problems);
+    if (input.header.readable[i]) input.digests[grid_datasets[i].name] = found[i].digest.sum();
+  }
 }
 
 /// HDF5 trusts what a file says of itself: damaged files can make it crash or walk in circles. A copy of this
@@ -225,10 +237,13 @@ Input<Real> read_input(mpi::CommView comm, const std::string& path, const InputN
   input.header = lists.header;
   input.description = std::move(lists.description);
   input.mask = std::move(lists.mask);
+  input.repeated = std::move(lists.sources.repeated);
   if (lists.header.grid.points.volume() > 0) {  // without a grid nothing can belong to a rank
     needs.check_grid(lists.header.grid);
     input.sources = read_sources<Real>(comm, path, lists.header, lists.sources, problems);
     read_grid_datasets(comm, path, !needs.check_only, input, problems);
+    add_small_digests(input, comm.is_root());
+    sum_digests(comm, input.digests);
   }
   mpi::collectively_on_root(comm, [&] { problems.throw_if_any(); });
   return input;

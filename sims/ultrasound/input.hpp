@@ -7,8 +7,10 @@
 #include <limits>
 #include <optional>
 #include <string>
+#include <type_traits>
 #include <vector>
 
+#include "checkpoint/inputs.hpp"
 #include "field.hpp"
 #include "grid.hpp"
 #include "h5/file.hpp"
@@ -36,12 +38,13 @@ struct InputHeader {
   SourceHeader pressure;
   std::array<SourceHeader, axis_count> velocity;  ///< x, y, z; the third without meaning in two dimensions
   std::int64_t transducer_steps = 0;              ///< 0: no transducer
-  std::vector<std::string> repeated;              ///< lists with a point that is there twice, and which
   bool has_initial_pressure = false;
   bool cuboid_mask = false;
   std::array<bool, 8>
       readable{};  ///< per dataset of `grid_datasets`: it is there, of the right shape and type
 };
+
+static_assert(std::is_trivially_copyable_v<InputHeader>, "it travels as bytes");
 
 /// Describes what the sensors see.
 struct SensorMask {
@@ -72,6 +75,8 @@ struct Input {
   RawMedium<Real> medium;
   Sources<Real> sources;
   SpeedRange speeds;
+  std::vector<std::string> repeated;  ///< on the root: lists with a point that is there twice, and which
+  checkpoint::InputDigests digests;   ///< of all that the waves depend on, by the names in the file
 };
 
 /// Describes what has to hold beyond the file itself.

@@ -26,8 +26,9 @@ void read_mode(HeaderReader& reader, const char* stem, SourceHeader& source) {
 }
 
 /// Source points as linear indices from 0.
-std::vector<std::int64_t> read_points(HeaderReader& reader, InputHeader& header, const std::string& name) {
-  const auto volume = static_cast<std::uint64_t>(header.grid.points.volume());
+std::vector<std::int64_t> read_points(HeaderReader& reader, const Grid& grid, const std::string& name,
+                                      std::vector<std::string>& repeated) {
+  const auto volume = static_cast<std::uint64_t>(grid.points.volume());
   const auto points = reader.list(name, "point");
   std::vector<std::int64_t> indices;
   if (!points) return indices;
@@ -37,7 +38,7 @@ std::vector<std::int64_t> read_points(HeaderReader& reader, InputHeader& header,
   auto sorted = indices;
   std::sort(sorted.begin(), sorted.end());
   if (const auto twice = std::adjacent_find(sorted.begin(), sorted.end()); twice != sorted.end())
-    header.repeated.push_back(fmt::format("{}: point {}", name, *twice + 1));
+    repeated.push_back(fmt::format("{}: point {}", name, *twice + 1));
   return indices;
 }
 
@@ -101,7 +102,7 @@ void read_velocity_header(HeaderReader& reader, InputHeader& header, SourceLists
   if (!any && header.transducer_steps == 0) return;
 
   const auto before = reader.problems();
-  lists.velocity = read_points(reader, header, "u_source_index");
+  lists.velocity = read_points(reader, header.grid, "u_source_index", lists.repeated);
   SourceHeader common;
   if (any) read_mode(reader, "u", common);
   const bool good = reader.problems() == before;
@@ -256,7 +257,7 @@ SourceLists read_source_header(HeaderReader& reader, InputHeader& header) {
   header.pressure.steps = reader.integer("p_source_flag", 0, HeaderReader::any_integer).value_or(0);
   unless_bad(reader, header.pressure.steps, [&] {
     read_mode(reader, "p", header.pressure);
-    lists.pressure = read_points(reader, header, "p_source_index");
+    lists.pressure = read_points(reader, header.grid, "p_source_index", lists.repeated);
     check_signals(reader, "p", header.pressure, lists.pressure.size());
   });
   read_velocity_header(reader, header, lists);

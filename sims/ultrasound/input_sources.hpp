@@ -17,6 +17,7 @@ struct SourceLists {
   std::vector<std::int64_t> pressure;  ///< linear indices, from 0
   std::vector<std::int64_t> velocity;  ///< the same of all velocity components and of the transducer
   std::vector<std::int64_t> delays;    ///< refers to the transducer, from 0, one per point
+  std::vector<std::string> repeated;   ///< lists with a point that is there twice, and which
 };
 
 /// Reads flags, modes and lists of all sources into `header` and the result. A source whose signals cannot be

@@ -82,6 +82,13 @@ class Program final : public run::CaseProgram {
   std::vector<StateArray> state() {
     return ArrayList::of([&](checkpoint::StateArchive& archive) { solver_->state(archive); });
   }
+  /// The state in our checkpoints, which know of which input they are.
+  [[nodiscard]] checkpoint::StateFunction resumable_state() {
+    return [this](checkpoint::StateArchive& archive) {
+      solver_->state(archive);
+      checkpoint::pass_inputs(archive, options_.input, digests_);
+    };
+  }
   /// All arrays of k-Wave's checkpoint files: k-Wave wants the velocity gradients too, which its next step
   /// computes anew.
   ArraySource saved_arrays() {
@@ -115,6 +122,7 @@ class Program final : public run::CaseProgram {
   run::DriveResult result_;             ///< once the steps are done
   output::Cadence non_staggered_;       // steps at which velocities are wanted at the grid points
   Input<Real> input_;                   ///< until the solver is made
+  checkpoint::InputDigests digests_;    ///< of the input
   DeviceNeeds needs_;                   ///< of a device, once the input is known
   std::unique_ptr<AnySolver<Real>> solver_;
   std::optional<Intensity<Real>> intensity_;
@@ -131,7 +139,7 @@ std::optional<int> Program<Real>::instead() {
   describe();
   const auto from = origin();
   make_solver();
-  return convert([&](checkpoint::StateArchive& archive) { solver_->state(archive); },
+  return convert(resumable_state(),
                  {kwave_format(comm_, from, steps_, {state(), saved_arrays()}, options_.write)});
 }
 
@@ -178,6 +186,7 @@ void Program<Real>::load() {
                                  },
                              .check_only = options_.check_only});
   steps_ = input_.header.steps;
+  digests_ = input_.digests;
   grid_ = input_.header.grid;
   if (options_.sensor_data.wants_intensity()) mask_ = input_.mask;
   check();
@@ -241,7 +250,7 @@ void Program<Real>::warn() {
                slowest_m_s = -mpi::max(comm_, -input_.speeds.min_m_s);
   check_stability(fastest_m_s);
   check_sources(slowest_m_s);
-  for (const auto& point : input_.header.repeated)
+  for (const auto& point : input_.repeated)
     run_.warn(point +
               " is there twice, and how its signals add up depends on the mode of the source. Fix: each "
               "point once");
@@ -299,6 +308,7 @@ run::SimulationCalls Program<Real>::make() {
   solver_->rehearse();
   if (segment_.resumes()) solver_->restored(segment_.read_state(state()));
   auto calls = run::calls_of(*solver_);
+  calls.state = resumable_state();
   calls.memory_bytes = [this] {
     const auto for_checkpoint = options_.kwave_checkpoint ? solver_->saved_bytes() : 0;
     return solver_->memory_bytes() + intensity_bytes() + for_checkpoint;

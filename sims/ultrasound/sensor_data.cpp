@@ -124,8 +124,11 @@ std::vector<output::Stream> make_streams(const SensorData& sensor_data, const In
 
 std::vector<run::OfferedQuantity> offered_quantities() {
   std::vector<run::OfferedQuantity> list{{"p", "Pa"}};
-  for (const char* pattern : {"u?", "u?_non_staggered"})
-    for (const char axis : axis_names) list.push_back({with_axis(pattern, axis), "m/s"});
+  for (std::size_t axis = 0; axis < axis_count; ++axis) {
+    auto& staggered = list.emplace_back(run::OfferedQuantity{with_axis("u?", axis_names[axis]), "m/s"});
+    staggered.offset_cells[axis] = 0.5;
+  }
+  for (const char axis : axis_names) list.push_back({with_axis("u?_non_staggered", axis), "m/s"});
   return list;
 }
 

@@ -24,6 +24,9 @@ class Restoration final : public StateArchive {
   Restoration(const Contents& contents, const std::string& path) : contents_(contents), file_(path, remedy) {}
 
   [[nodiscard]] bool restores() const noexcept override { return true; }
+  [[nodiscard]] bool has(const std::string& component) const override {
+    return contents_.components.contains(component);
+  }
   [[nodiscard]] const std::map<std::string, Taken>& taken() const noexcept { return taken_; }
   /// The parts of the checkpoint that nobody asked for.
   [[nodiscard]] std::vector<std::string> left() const;

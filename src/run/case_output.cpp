@@ -48,6 +48,7 @@ class Resolver {
       stream.selection = output::Boxes{{selected}};
     }
     stream.on_failure = table_.on_failure;
+    stream.offset_cells = table_.offset_cells;
     auto values = output::values_dataset(stream, domain_.points, table_.type);
     if (table_.place) {  // as the simulation sees them
       values.shape.resize(1);
@@ -225,6 +226,7 @@ CaseOutputs::CaseOutputs(const std::vector<OutputTable>& tables, const OutputDom
                                table.name),
                    "choose another name");
     streams_.push_back(Resolver(table, domain, problems).resolve());
+    streams_.back().asked_in = fmt::format("{}: {}", subject, table.key);
     auto& words = described_.emplace_back(output::words_of(streams_.back()));
     if (table.place) words = {.quantity = table.quantity, .selection = "whole", .on_grid = false};
   }

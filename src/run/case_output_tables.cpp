@@ -70,6 +70,7 @@ class TableReader {
 
   static void take(const OfferedQuantity& offered, OutputTable& table) {
     table.unit = offered.unit;
+    table.offset_cells = offered.offset_cells;
     if (offered.components == 0) return;
     table.shape = OutputTable::Shape::rows;
     table.components = offered.components;

@@ -51,12 +51,13 @@ int CaseProgram::execute() {
   check_faults(options_.write, ranks_);
   plan();
   check_memory();  // with the buffers
+  run_.check_streams(resume());
   run_.check_places(options_.output);
   if (options_.check_only) return success;
-  run_.prepare_directory();
   describe_options();
   describe();
   simulation_ = make();
+  run_.prepare_directory();
   const StepIndex done = run_.restore(simulation_);
   begin(done);
   auto& session = run_.open_output(options_.output, head_, simulation_bytes(), resume());

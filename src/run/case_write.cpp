@@ -41,6 +41,7 @@ void read_write(CaseFile& file, const output::OptionTexts& typed, output::WriteO
   const auto strategy = *file.text("write.strategy"), sink = *file.text("write.sink"),
              flush = *file.text("write.flush");
   options.buffers = static_cast<int>(*file.integer("write.buffers"));  // unless the strategy names a number
+  const bool named = file.has("write.strategy") || !typed.write.empty();
   file.try_to([&] { output::parse_strategy("write.strategy", strategy, options); });
   file.try_to([&] { output::parse_sink("write.sink", sink, options); });
   file.try_to([&] { output::parse_flush("write.flush", flush, options); });
@@ -50,6 +51,7 @@ void read_write(CaseFile& file, const output::OptionTexts& typed, output::WriteO
   if (!typed.bind.empty()) file.try_to([&] { output::parse_bind("--bind", typed.bind, options); });
   if (!typed.pace.empty()) file.try_to([&] { options.pace = output::parse_pace(typed.pace); });
   if (!typed.fault.empty()) file.try_to([&] { options.faults = output::parse_faults(typed.fault); });
+  options.strategy_given = named;  // the usual one gives way to what the sink needs
   read_directories(file, typed, options);
   read_lustre(file, typed, options);
   file.try_to([&] { output::fit_strategy(options); });

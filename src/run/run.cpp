@@ -81,6 +81,9 @@ void Run::check_device_memory(const std::function<double(int rank)>& bytes, int 
 double Run::host_bytes_of_device(double bytes) const noexcept {
   return impl_->run_device().is_emulated() ? bytes : 0;
 }
+void Run::check_streams(const output::Resume& resume) {
+  impl_->check_streams(resume);
+}
 void Run::check_places(const std::string& output) {
   impl_->check_places(output);
 }

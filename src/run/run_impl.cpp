@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <limits>
 #include <nlohmann/json.hpp>
@@ -14,6 +15,7 @@
 #include "checkpoint/streams.hpp"
 #include "mpi/verdict.hpp"
 #include "output/planner/tuning_history.hpp"
+#include "output/registry/create.hpp"
 #include "output/registry/options.hpp"
 #include "output/session/device_sampler.hpp"
 #include "run/convert_checkpoint.hpp"
@@ -119,12 +121,7 @@ std::size_t Run::Impl::predict_checkpoints(const checkpoint::StateFunction& stat
 /// Unless there is no place for them, or nobody could resume in such an output.
 void Run::Impl::begin_checkpoints(StepIndex done, const checkpoint::StateFunction& state) {
   if (!options_.checkpoint || options_.directory.empty() || options_.plan_only) return;
-  if (!output::can_resume(options_.write)) {
-    if (options_.checkpoint->rules.any())
-      warn(fmt::format("no checkpoints are taken: a run cannot resume in an output of --sink {}",
-                       options_.write.sink));
-    return;
-  }
+  if (!output::can_resume(options_.write)) return;
   const auto memory = options_.checkpoint->rules.any() ? predict_checkpoints(state) : 0;
   checkpointing_.emplace(
       comm_, *options_.checkpoint,
@@ -147,6 +144,16 @@ void Run::Impl::plan(std::vector<output::Stream> streams, CaseOutputs outputs, c
   for (const auto& stream : streams) sample_times_.emplace_back(stream);
   account_.grid = domain;
   mpi::collectively(comm_, [&] { plan_ = output::make_plan(std::move(streams), own_box, domain); });
+}
+
+void Run::Impl::check_streams(const output::Resume& resume) {
+  const StepIndex after = options_.resume ? std::max<StepIndex>(1, resume.after) : resume.after;
+  mpi::collectively(comm_, [&] { output::check_streams_fit(plan_, options_.write, after); });
+  const bool wants_checkpoints =
+      options_.checkpoint && options_.checkpoint->rules.any() && !options_.plan_only;
+  if (wants_checkpoints && !output::can_resume(options_.write))
+    warn(fmt::format("no checkpoints are taken: a run cannot resume in an output of --sink {}",
+                     options_.write.sink));
 }
 
 double Run::Impl::buffer_bytes() const {

@@ -35,6 +35,7 @@ class Run::Impl {
   void open_device();
   [[nodiscard]] const RunDevice& run_device() const noexcept { return device_; }
   void check_device_memory(const std::function<double(int rank)>& bytes, int ranks, const RunSize& size);
+  void check_streams(const output::Resume& resume);
   void check_places(const std::string& output);
   void prepare_directory();
   void plan(std::vector<output::Stream> streams, CaseOutputs outputs, const Box& own_box, Index3 domain);

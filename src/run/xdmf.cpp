@@ -64,7 +64,7 @@ class Series {
  private:
   [[nodiscard]] std::string sample(StepIndex k, StepIndex samples, StepIndex step) const {
     const auto [dx, dy, dz] = frame_.spacing_m;
-    const auto at = [](std::int64_t index, double spacing) { return static_cast<double>(index) * spacing; };
+    const auto [x, y, z] = frame_.place_m(box_.lo, stream_.offset_cells);
     const auto shape = fmt::format("{} {} {}", n_.z, n_.y, n_.x);
     const auto three = [](const std::string& numbers) {
       return fmt::format(
@@ -77,8 +77,7 @@ class Series {
            fmt::format("    <Time Value=\"{:.17g}\"/>\n", frame_.time_s(step)) +
            fmt::format("    <Topology TopologyType=\"3DCoRectMesh\" Dimensions=\"{}\"/>\n", shape) +
            "    <Geometry GeometryType=\"ORIGIN_DXDYDZ\">\n" +
-           three(fmt::format("{:.17g} {:.17g} {:.17g}", at(box_.lo.z, dz), at(box_.lo.y, dy),
-                             at(box_.lo.x, dx))) +
+           three(fmt::format("{:.17g} {:.17g} {:.17g}", z, y, x)) +
            three(fmt::format("{:.17g} {:.17g} {:.17g}", dz, dy, dx)) + "    </Geometry>\n" +
            fmt::format("    <Attribute Name=\"{}\" AttributeType=\"Scalar\" Center=\"Node\">\n",
                        escaped(stream_.quantity)) +

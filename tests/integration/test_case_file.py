@@ -19,6 +19,7 @@ from tailrace.inspect import inspect_file, inspect_path
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "reference" / "case_file.md"
 TABLES = ("any", "output", "ultrasound")
+ORIGINS = {"p": [0, 0, 0], "ux": [0, 0, 5], "uy": [0, 5, 0], "uz": [5, 0, 0], "uz_non_staggered": [0, 0, 0]}
 CASE = '[case]\nsimulation = "ultrasound"\n[input]\nfile = "in.h5"\n'
 
 
@@ -172,3 +173,13 @@ def test_a_stream_that_may_be_dropped_outlives_failing_writes(tmp_path):
     with h5py.File(tmp_path / "run" / "output.h5") as file:
         assert commit_mark.read(file).dropped_from == 19
         assert file["snap/values"][8].any() and not file["snap/values"][9].any()
+
+
+def test_viewers_are_told_where_staggered_fields_lie(tmp_path):
+    """Half a cell of 0.1 mm further along their own axis; written z, y, x."""
+    tables = "".join(f'[[output]]\nname = "of_{name}"\nquantity = "{name}"\nevery = 2\n' for name in ORIGINS)
+    ended = run(tmp_path, CASE + "[time]\nsteps = 2\n" + tables)
+    assert ended.status == 0, ended
+    text = (tmp_path / "run/output.xdmf").read_text()
+    found = re.findall(r'<Grid Name="of_(\w+)" GridType="Uniform">.*?Format="XML">([^<]*)<', text, re.S)
+    assert {name: [round(1e5 * float(x)) for x in origin.split()] for name, origin in found} == ORIGINS

@@ -145,6 +145,7 @@ def test_points_with_several_signals_are_warned_of():
     path = case.write(Path("twice.h5").absolute())
     ended = jobs.run("-i", path, "--check")
     assert ended.status == 0 and f"p_source_index: point {points[0]} is there twice" in ended.err, ended
+    assert jobs.run("-i", path, "--check", ranks=2).err == ended.err
 
 
 def test_results_of_before_are_replaced_only_if_that_is_said():
@@ -162,6 +163,55 @@ def test_results_of_before_are_replaced_only_if_that_is_said():
     assert jobs.rehearse(*words, "--overwrite").status == 0
     path = small_input(steps=3).write(Path("in.h5").absolute())
     assert [jobs.run("-i", path, "-o", "k.h5", "--quiet").status for _ in range(2)] == [0, 0]
+
+
+def ultrasound_case(table: str, *more: str) -> list[str]:
+    """The words of a run with one output, which has these lines."""
+    small_input(steps=4).write(Path("in.h5").absolute())
+    text = '[case]\nsimulation = "ultrasound"\n[input]\nfile = "in.h5"\n'
+    output = f'[[output]]\nname = "w"\nquantity = "p"\nevery = 1\n{table}\n'
+    Path("case.toml").write_text("\n".join([text, output, *more, ""]))
+    return ["--case", "case.toml", "--out", "run", "--quiet"]
+
+
+def contents() -> dict[Path, bytes]:
+    return {path: path.read_bytes() for path in Path("run").rglob("*") if path.is_file()}
+
+
+@pytest.mark.parametrize(
+    ("table", "said"),
+    [
+        ('samples = "open"', 'samples = "open": the number of its samples is not known beforehand'),
+        ('on_failure = "switch"', 'on_failure = "switch" needs from 2 to 24 directories, and 0 are named'),
+    ],
+    ids=["open", "switch"],
+)
+def test_what_the_sink_cannot_write_is_refused_before_anything_is_touched(table, said):
+    ended = checked(jobs.PROGRAM, *ultrasound_case(table))
+    assert f"case.toml: output[0], w: {said}" in ended.err, ended
+    assert jobs.run(*ultrasound_case("", "[checkpoint]", "every = 2")).status == 0
+    before = contents()
+    assert any("checkpoints" in path.parts for path in before)
+    assert jobs.run(*ultrasound_case(table), "--overwrite").status == 2
+    assert contents() == before
+
+
+def test_a_run_that_takes_no_checkpoints_is_warned_of():
+    words = [*ultrasound_case("", "[checkpoint]", "every = 2"), "--sink", "rsf"]
+    said = "no checkpoints are taken: a run cannot resume in an output of --sink rsf"
+    for more in (["--check"], []):
+        ended = jobs.run(*words, *more)
+        assert ended.status == 0 and ended.err.count(said) == 1, ended
+
+
+def test_a_sink_has_a_strategy_that_serves_it_unless_one_is_named():
+    words = [*ultrasound_case(""), "--sink", "mpiio:striping_factor=8"]
+    assert jobs.run(*words).status == 0
+    account = jobs.account(Path("run"))
+    assert account["strategy"] == account["config"]["write"]["strategy"] == "blocking"
+    for more in (["--write", "auto"], ["--set", 'write.strategy="auto"']):
+        ended = jobs.run(*words, "--overwrite", *more)
+        assert ended.status == 2 and "--write auto does not go with --sink mpiio" in ended.err, ended
 
 
 def test_the_command_only_checks():

@@ -241,6 +241,21 @@ def test_no_checkpoint_of_the_wrong_case(tmp_path):
         assert contents(computation.run_dir) == before
 
 
+@pytest.mark.parametrize("name", ["c0", "dt", "p_source_input", "sensor_mask_corners"])
+def test_no_checkpoint_of_another_input(name, tmp_path):
+    computation = Computation("ultrasound", tmp_path)
+    assert computation.start("--fault", "kill:step=30").wait().status != 0
+    before = contents(computation.run_dir)
+    with h5py.File(tmp_path / "input.h5", "r+") as file:
+        values = file[name][()]
+        values.flat[values.size // 4] -= 1 if name.startswith("sensor") else 0.01 * values.max()
+        file[name][...] = values
+    ended = computation.start("--resume", ranks=2).wait()
+    assert ended.status == 2, ended
+    assert f"input.h5: not what the run began with: {name.removesuffix('_corners')}" in ended.err, ended
+    assert contents(computation.run_dir) == before
+
+
 def test_what_another_simulation_left_stays_as_it_is(tmp_path):
     """Neither the program nor the command touches the account, the traces or the report of the segment
     before.

@@ -210,6 +210,20 @@ def test_models_of_other_formats_are_those_of_hdf5(tmp_path, model, name):
     assert found["p/values"].any() and found["p/values"].tobytes() == clean["p/values"].tobytes()
 
 
+def test_a_run_resumes_with_the_values_of_its_model_in_whichever_file(tmp_path, model):
+    text = CASE + "[checkpoint]\nevery = 6\n"
+    assert run(tmp_path, text, "--fault", "kill:step=15", ranks=2).status != 0
+    other = model.copy()
+    other[7, 3, 11] += 8
+    write_rsf(tmp_path / "other.rsf", other, "native_float")
+    (tmp_path / "other.sgy").write_bytes(segy_bytes(other, 5))
+    (tmp_path / "same.sgy").write_bytes(segy_bytes(model, 5))
+    for name, status in [("other.rsf", 2), ("other.sgy", 2), ("same.sgy", 0)]:
+        ended = run(tmp_path, text.replace("model.h5:/vp", name), "--resume", ranks=3)
+        assert ended.status == status, ended
+        assert ("case.toml: not what the run began with: model.vp_m_s" in ended.err) == (status != 0), ended
+
+
 def cut(path: Path, size: int) -> None:
     path.write_bytes(path.read_bytes()[:size])
 

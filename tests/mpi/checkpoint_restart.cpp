@@ -4,6 +4,7 @@
 #include <fstream>
 
 #include "base/system.hpp"
+#include "checkpoint/inputs.hpp"
 #include "checkpoint/restore.hpp"
 #include "checkpoint/save.hpp"
 #include "checkpoint/store.hpp"
@@ -380,6 +381,27 @@ MPI_CASE("what a program does not ask for is named, and what is not there refuse
       [&] { restore_newest(comm, refusals.directory.path() + "/nix", "test", passing(refusals.state)); });
   REQUIRE(none);
   check_words(none->message, "no checkpoint to resume from");
+}
+
+MPI_CASE("a run with other inputs is refused, but not by a checkpoint that knows of none", ranks{1, 2}) {
+  Refusals refusals(comm);
+  const auto with = [&](const InputDigests& inputs) -> StateFunction {
+    return [&, inputs](StateArchive& archive) {
+      archive.component("run", 1, [&](int) { archive.value("steps", refusals.state.steps); });
+      pass_inputs(archive, "in.h5", inputs);
+    };
+  };
+  CHECK_NOTHROW(Checkpoint(comm, refusals.path(), "test").restore(with({{"c0", 1}})));
+  const InputDigests inputs{{"c0", 1}, {"dt", 2}, {"rho0", 3}};
+  const auto directory = refusals.directory.path() + "/with";
+  save(comm, directory, origin_of(5), with(inputs), 1);
+  CHECK(restore_newest(comm, directory, "test", with(inputs)).warnings.empty());
+  const auto refused = test::error_of([&] {
+    restore_newest(comm, directory, "test", with({{"BonA", 3}, {"c0", 1}, {"dt", 4}}));
+  });
+  REQUIRE(refused);
+  CHECK(refused->kind == ErrorKind::input);
+  check_words(refused->message, "in.h5: not what the run began with: BonA, dt, rho0");
 }
 
 MPI_CASE("the newest are kept", ranks{1}) {

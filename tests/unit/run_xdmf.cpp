@@ -46,6 +46,15 @@ TEST_CASE("a series on a box is a grid for each sample, with its place and time"
   CHECK(holds(text, "a&amp;b.h5:/snap/values"));
 }
 
+TEST_CASE("the points of a staggered field lie half a cell further along its axis") {
+  const output::Boxes box{{Box{{1, 0, 1}, {3, 3, 2}}}};
+  auto staggered = stream("uy", box, {2, 1, 3, 2});
+  staggered.offset_cells = {0, 0.5, 0};
+  const auto text = run::xdmf_text({staggered}, frame, "out.h5");
+  CHECK(holds(text, ">2 0.125 0.5<"));  // the low corner, z y x
+  CHECK(holds(text, ">2 0.25 0.5<"));   // the spacing
+}
+
 TEST_CASE("a reduction is one grid, points are none") {
   auto mean = stream("mean", output::Whole{}, {1, 2, 3, 4});
   mean.reduction = output::Reduction::mean;

@@ -20,7 +20,8 @@ class CaseFile;
 /// A quantity that a simulation offers for [[output]].
 struct OfferedQuantity {
   std::string name, unit;
-  std::int64_t components = 0;  ///< of rows of any number; 0: values at points of the domain
+  std::int64_t components = 0;           ///< of rows of any number; 0: values at points of the domain
+  std::array<double, 3> offset_cells{};  ///< from these points, along x, y, z: halves where it is staggered
 };
 
 /// Describes where the samples of a quantity lie that is no field on the grid of the domain: which indices
@@ -43,6 +44,7 @@ struct OutputTable {
   std::size_t plane_axis = 0;                      ///< 0, 1, 2: x, y, z
   std::int64_t plane_index = 0;
   std::int64_t components = 1;               ///< refers to rows
+  std::array<double, 3> offset_cells{};      ///< from the points of the domain to its own
   bool interior = false;                     ///< without the layers at the boundaries
   StepIndex first = 0, every = 0, last = 0;  ///< 0: not given
   double every_s = 0;                        ///< time between samples instead; 0: not given

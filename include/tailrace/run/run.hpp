@@ -74,9 +74,9 @@ struct RunOptions {
   DeviceChoice device = {};             ///< on which the simulation computes
 };
 
-/// One run of a program, in this order: `plan`, `prepare_directory`, `restore` if it may be resumed,
-/// `open_output`, `drive`, `close`. Signals are heard from the construction on, and times count from there.
-/// One object per process.
+/// One run of a program, in this order: `plan`, `check_streams`, `prepare_directory`, `restore` if it
+/// may be resumed, `open_output`, `drive`, `close`. Signals are heard from the construction on, and times
+/// count from there. One object per process.
 class Run {
  public:
   /// `io_servers` is what `with_io_servers` gives to ranks that compute; null: no processes write for others.
@@ -109,6 +109,10 @@ class Run {
   /// them there. @local
   [[nodiscard]] double host_bytes_of_device(double bytes) const noexcept;
 
+  /// Once planned: refuses streams that the sink cannot write, into a new file or into one that this run or
+  /// `resume` continues, and warns if it leaves no checkpoints in which a run could be resumed.
+  /// @collective{comm}, synchronises. Errors (usage), on all ranks.
+  void check_streams(const output::Resume& resume = {});
   /// Refuses places that hold something which the run may not replace: its directory, and the output file.
   /// @collective{comm}, synchronises. Errors (usage), on all ranks: one of them exists, or there is no
   /// checkpoint to resume from.

@@ -64,13 +64,10 @@ std::vector<Axis> axes_of(const Stream& stream, const Frame& frame) {
   }
   const auto* boxes = std::get_if<Boxes>(&stream.selection);
   const Index3 low = boxes == nullptr ? Index3{} : boxes->boxes.front().lo;
-  const auto& h = frame.spacing_m;
-  const std::array first{low.x, low.y, low.z};
+  const auto first_m = frame.place_m(low, stream.offset_cells);
   for (const std::size_t i : {2U, 1U, 0U})
-    axes.push_back({.label = axis_names[i],
-                    .unit = "m",
-                    .origin = static_cast<double>(first[i]) * h[i],
-                    .spacing = h[i]});
+    axes.push_back(
+        {.label = axis_names[i], .unit = "m", .origin = first_m[i], .spacing = frame.spacing_m[i]});
   return axes;
 }
 

@@ -222,7 +222,8 @@ PlannedStream resolve(Stream&& stream, const Box& own, Index3 domain, std::size_
                         .datasets = std::move(stream.datasets),
                         .shares = {},
                         .on_failure = stream.on_failure,
-                        .growth = std::move(stream.growth)};
+                        .growth = std::move(stream.growth),
+                        .asked_in = std::move(stream.asked_in)};
   if (const auto* rows = std::get_if<Rows>(&stream.selection)) {
     planned.components = rows->components;
     return planned;

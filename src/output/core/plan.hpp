@@ -63,7 +63,10 @@ struct PlannedStream {
   OnFailure on_failure = OnFailure::stop;
   std::optional<Growth> growth = {};
   std::int64_t components = 0;  ///< refers to `Rows`, which have no shares; 0: samples have places
+  std::string asked_in = {};    ///< where the user asks for it; empty: in no table of a case
 
+  /// As messages call it: with where the user asks for it. @local
+  [[nodiscard]] std::string title() const { return asked_in.empty() ? name : asked_in + ", " + name; }
   /// True if a sample may have any size.
   [[nodiscard]] bool takes_rows() const noexcept { return components > 0; }
   /// Bytes of one of the rows.

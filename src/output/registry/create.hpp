@@ -19,10 +19,8 @@ std::unique_ptr<Writer> create_writer(WriterContext context);
 /// Errors (usage): the sink that the options name cannot resume in a file that an earlier run left. @local
 void check_resumes(const WriteOptions& options);
 /// Errors (usage): a stream's policy for failures is not one that the sink can keep, in a new file or, with
-/// `resume_after`, in one that is there. @local
-void check_policies(const Plan& plan, const WriteOptions& options, StepIndex resume_after);
-/// Errors (usage): a stream grows, which the sink cannot. @local
-void check_growth(const Plan& plan, const WriteOptions& options);
+/// `resume_after`, in one that is there; or a stream grows, which the sink cannot. @local
+void check_streams_fit(const Plan& plan, const WriteOptions& options, StepIndex resume_after);
 /// Returns whether the sink that the options name has places for rows of any number (`place_rows`). @local
 bool places_rows(const WriteOptions& options);
 

@@ -46,8 +46,7 @@ class Session::Impl {
     const auto& resume = context.resume;
     std::vector<RunningStream> streams;
     mpi::collectively(comm_, [&] {
-      check_policies(plan_, options_, resume.after);
-      check_growth(plan_, options_);
+      check_streams_fit(plan_, options_, resume.after);
       if (resume.after > 0) check_resumes(options_);
       shares_ = place(plan_, options_, comm_.is_root());
       streams = running_streams(plan_);
