@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include <algorithm>
+
 #include "device/devices.hpp"
 #include "mpi/verdict.hpp"
 #include "output/core/groups.hpp"
@@ -22,8 +24,19 @@ Stream make_stream(const std::string& name, const std::string& quantity, Selecti
 
 namespace {
 
+/// The steps that the streams' samples say are to come; 0 where one of them is open.
+StepIndex planned_steps(const std::vector<Stream>& streams) {
+  StepIndex planned = 0;
+  for (const auto& stream : streams) {
+    if (stream.cadence.is_open()) return 0;
+    planned = std::max(planned, stream.cadence.last);
+  }
+  return planned;
+}
+
 FileHead head_of(const OutputContents& contents) {
   FileHead head;
+  add_step_counts(planned_steps(contents.streams), head);
   for (const auto& stream : contents.streams) add_group(stream, words_of(stream), contents.frame, head);
   return head;
 }
@@ -51,6 +64,9 @@ class OutputFile::Impl {
 
   void finish(StepIndex last_step) {
     FileTail tail;
+    const StepIndex planned = planned_steps(contents_.streams);
+    if (planned > 0) put_step_count(steps_path, std::max(planned, last_step), tail);
+    put_step_count(steps_done_path, last_step, tail);
     for (const auto& stream : contents_.streams) add_last_step(stream, contents_.frame, last_step, tail);
     session_.finish(last_step, tail);
   }

@@ -351,7 +351,7 @@ class Session::Impl {
     throw_if_any(pipeline_->failure());
   }
 
-  /// What counts on the samples up to a step must not go on without them.
+  /// What counts on the samples up to a step must not continue without them.
   void require(StepIndex committed, StepIndex step) const {
     if (committed >= step) return;
     throw Error(ErrorInfo{.kind = ErrorKind::internal,

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// `OutputFile`, as programs with a main loop of their own use it: what its file says, and what they may do
+/// wrong.
+#include "tailrace/output.hpp"
+
+#include <algorithm>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "mpi_case.hpp"
+#include "output_fixture.hpp"
+
+using namespace tailrace;
+using namespace tailrace::output;
+using namespace tailrace::output::fixture;
+
+namespace {
+
+constexpr Index3 grid{6, 5, 8};
+constexpr Cadence all_steps{.first = 1, .every = 1, .last = 4};
+
+/// A program with the fields of the pattern; what is wrong with it is changed before `open`.
+struct Program {
+  explicit Program(mpi::CommView ranks)
+      : comm(ranks),
+        contents{.frame = {.domain = grid, .dt_s = 1},
+                 .own_box = pattern::slabs(grid, ranks.size())[static_cast<std::size_t>(ranks.rank())],
+                 .streams = {make_stream("p", "p", Whole{}, all_steps, Reduction::none, grid),
+                             make_stream("peak", "p", Whole{}, all_steps, Reduction::max, grid)}},
+        path(directory.file("out.h5")),
+        field(contents.own_box),
+        view(field.view()) {}
+
+  void open() { file.emplace(comm, path, contents, options); }
+  void sample(StepIndex step) {
+    field.set(step);
+    file->sample(step, [this](const std::string&) { return view; });
+  }
+  void run(StepIndex last) {
+    open();
+    for (StepIndex step = 1; step <= last; ++step) sample(step);
+    file->finish(last);
+  }
+
+  mpi::CommView comm;
+  SharedDir directory{comm};
+  OutputContents contents;
+  std::string path;
+  WriteOptions options;
+  pattern::Field<float> field;
+  FieldView view;
+  std::optional<OutputFile> file;
+};
+
+std::uint64_t count_in(const h5::File& file, const char* path) {
+  std::vector<std::uint64_t> values(1);
+  file.read(path, std::span(values));
+  return values[0];
+}
+
+}  // namespace
+
+MPI_CASE("a file says whether it was finished, and after how many steps", ranks{1, 3}) {
+  for (const StepIndex last : {4, 3, 6}) {
+    Program program(comm);
+    program.open();
+    const auto check_counts = [&](StepIndex planned, StepIndex done) {
+      if (!comm.is_root()) return;
+      const auto file = h5::File::open(program.path);
+      CHECK(count_in(file, steps_path) == static_cast<std::uint64_t>(planned));
+      CHECK(count_in(file, steps_done_path) == static_cast<std::uint64_t>(done));
+    };
+    check_counts(4, 0);
+    for (StepIndex step = 1; step <= last; ++step) program.sample(step);
+    program.file->finish(last);
+    check_counts(std::max<StepIndex>(4, last), last);
+  }
+}
