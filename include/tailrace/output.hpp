@@ -23,7 +23,7 @@ struct DeviceFields {
 /// Describes what goes into an output file, as one rank sees it.
 struct OutputContents {
   Frame frame;                  ///< the domain, the spacing and the time step; the same on all ranks
-  Box own_box;                  ///< the points of this rank; the boxes of all ranks cover the domain once
+  Box own_box;                  ///< the points of this rank; those of all ranks cover the domain once
   std::vector<Stream> streams;  ///< the same on all ranks; see `make_stream`
   /// For fields in the memory of a device (`FieldView::memory`); it may be there on some ranks only.
   std::optional<DeviceFields> device = {};
@@ -55,7 +55,8 @@ Stream make_stream(const std::string& name, const std::string& quantity, Selecti
 class OutputFile {
  public:
   /// Creates the file, or empties one that exists, and starts the writers. @collective{comm}, synchronises.
-  /// Errors (input, usage, io, resource), the same on all ranks: what is wrong with the streams, an option
+  /// Errors (input, usage, io, resource), the same on all ranks: what is wrong with the streams, own boxes
+  /// that do not cover the domain once, anything that was to be the same on all ranks and is not, an option
   /// that does not go together with another one, a place that cannot be written, a device that is not there
   /// or has too little memory.
   /// @param comm  the ranks that compute; it is duplicated. Processes that only write are not possible here

@@ -3,6 +3,8 @@
 /// wrong.
 #include "tailrace/output.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <functional>
 #include <string>
@@ -76,4 +78,44 @@ MPI_CASE("a file says whether it was finished, and after how many steps", ranks{
     program.file->finish(last);
     check_counts(std::max<StepIndex>(4, last), last);
   }
+}
+
+MPI_CASE("own boxes that do not cover the domain once are refused", ranks{1, 2, 3, 7}) {
+  const auto refusal = [&](const std::function<void(Box&)>& change) {
+    Program program(comm);
+    if (comm.rank() == comm.size() - 1) change(program.contents.own_box);
+    return test::error_info_of([&] { program.open(); });
+  };
+  const auto gap = refusal([](Box& box) { box.hi.x -= 1; });
+  CHECK(gap.kind == ErrorKind::input);
+  CHECK_MESSAGE(gap.message.find("do not cover the domain of 6 x 5 x 8 points once") != std::string::npos,
+                gap.message);
+  CHECK(!refusal([](Box& box) { box.hi.z += 1; }).message.empty());
+  CHECK(!refusal([](Box& box) { box = {}; }).message.empty());
+  // As many points as there are, some of them twice.
+  const auto moved = refusal([](Box& box) { box.lo.y -= 1, box.hi.y -= 1; });
+  CHECK_MESSAGE(moved.message.find("together they have 240 points, of 240") != std::string::npos,
+                moved.message);
+}
+
+MPI_CASE("what ranks were to be given alike and were not is named on all of them", ranks{2, 3}) {
+  const auto refusal = [&](const std::function<void(Program&)>& change) {
+    Program program(comm);
+    if (comm.rank() == 1) change(program);
+    const auto error = test::error_info_of([&] { program.open(); });
+    CHECK(error.kind == ErrorKind::usage);
+    return error.message;
+  };
+  const auto different = [](const char* what) {
+    return fmt::format("an output file of different {} on different ranks", what);
+  };
+  CHECK(refusal([](Program& one) { one.path += "x"; }) == different("paths"));
+  CHECK(refusal([](Program& one) { one.contents.frame.dt_s = 2; }) == different("frames"));
+  CHECK(refusal([](Program& one) { one.contents.streams.pop_back(); }) == different("streams"));
+  CHECK(refusal([](Program& one) { one.contents.streams[1].cadence.last = 5; }) == different("streams"));
+  CHECK(refusal([](Program& one) { one.contents.streams[0].selection = Boxes{{Box::whole(grid)}}; }) ==
+        different("streams"));
+  CHECK(refusal([](Program& one) { one.options.strategy = "leaders"; }) == different("options"));
+  CHECK(refusal([](Program& one) { one.path += "x", one.options.buffers = 3; }) ==
+        different("paths, options"));
 }

@@ -4,6 +4,7 @@
 #include "device/devices.hpp"
 #include "mpi/verdict.hpp"
 #include "output/core/groups.hpp"
+#include "output/session/contents.hpp"
 #include "output/session/session.hpp"
 #include "tailrace/output.hpp"
 
@@ -41,6 +42,13 @@ FileHead head_of(const OutputContents& contents) {
   return head;
 }
 
+/// The contents, if they are right. @collective{comm}
+OutputContents checked(mpi::CommView comm, const std::string& path, OutputContents contents,
+                       const WriteOptions& options) {
+  check_contents(comm, path, contents, options);
+  return contents;
+}
+
 /// The device of this rank, if it has one. @collective{comm}
 std::unique_ptr<device::Device> device_of(mpi::CommView comm, const OutputContents& contents) {
   std::unique_ptr<device::Device> opened;
@@ -55,7 +63,7 @@ std::unique_ptr<device::Device> device_of(mpi::CommView comm, const OutputConten
 class OutputFile::Impl {
  public:
   Impl(mpi::CommView comm, const std::string& path, OutputContents contents, const WriteOptions& options)
-      : contents_(std::move(contents)),
+      : contents_(checked(comm, path, std::move(contents), options)),
         device_(device_of(comm, contents_)),
         session_(comm, path, make_plan(contents_.streams, contents_.own_box, contents_.frame.domain),
                  head_of(contents_), options, log_, {.services = services()}) {}
