@@ -42,13 +42,14 @@ Stream make_stream(const std::string& name, const std::string& quantity, Selecti
 /// An HDF5 file that is filled while the program computes. Calls come in this order, all on the thread that
 /// initialised MPI:
 ///
-///     OutputFile file(comm, "out.h5", contents, options);   // all ranks; the whole layout is in the file
-///     now file.sample(0, field);                                // each rank alone, never waiting for
-///     another one for (StepIndex step = 1; step <= steps; ++step) {
-///       compute();                                          // writer threads work meanwhile
+///     // All ranks; the whole layout is in the file then.
+///     OutputFile file(comm, "out.h5", contents, options);
+///     file.sample(0, field);  // each rank alone, never waiting for another one
+///     for (StepIndex step = 1; step <= steps; ++step) {
+///       compute();  // writer threads work meanwhile
 ///       file.sample(step, field);
 ///     }
-///     file.finish(steps);                                   // all ranks
+///     file.finish(steps);  // all ranks
 ///
 /// `flush` may be anywhere between the first sample and `finish`. A file that is not finished stays valid
 /// HDF5, with the samples that were written.
