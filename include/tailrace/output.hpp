@@ -30,7 +30,7 @@ struct OutputContents {
 };
 
 /// A stream of one quantity with a group of its own in the file: /NAME/values, /NAME/step, /NAME/time_s.
-/// @local
+/// @local. Errors (input): a cadence without an end or whose steps do not ascend, several boxes.
 /// @param name  of the group; no other stream of the file has it
 /// @param quantity  what `OutputFile::sample` asks for
 /// @param selection  the whole domain, one box, or points, in global indices
@@ -71,7 +71,7 @@ class OutputFile {
 
   /// Copies the samples that are due at `step`, so that the fields may change afterwards. @local. Waits while
   /// no buffer is free; with the strategy `auto` also for ranks that are a step late. After a failed write it
-  /// takes nothing more.
+  /// takes nothing more. Errors (usage): `finish` was called.
   /// @param step  number of the state that the fields have; ascending, all steps in which samples are due
   /// @param field  finds the values of a quantity on this rank; called during the call only
   void sample(StepIndex step, const FieldLookup& field);
@@ -84,9 +84,9 @@ class OutputFile {
   /// @collective{comm}, synchronises. Errors (io), the same on all ranks: a write of any rank has failed.
   StepIndex flush();
 
-  /// Writes the reductions and closes the file. The object takes no more calls. @collective{comm},
-  /// synchronises. Errors (io), the same on all ranks: a write of any rank has failed; the file says so then
-  /// which samples it holds.
+  /// Writes the reductions and closes the file. The object takes no more calls, but for `failed`, and refuses
+  /// them by an error (usage). @collective{comm}, synchronises. Errors (io), the same on all ranks: a write of
+  /// any rank has failed; the file says so then which samples it holds.
   /// @param last_step  the step of the last state, whether a sample was due or not; the same on all ranks
   void finish(StepIndex last_step);
 

@@ -119,3 +119,32 @@ MPI_CASE("what ranks were to be given alike and were not is named on all of them
   CHECK(refusal([](Program& one) { one.path += "x", one.options.buffers = 3; }) ==
         different("paths, options"));
 }
+
+MPI_CASE("options and streams that nothing can follow are refused", ranks{1, 2}) {
+  const auto refusal = [&](const std::function<void(Program&)>& change) {
+    Program program(comm);
+    change(program);
+    return test::error_info_of([&] { program.open(); }).message;
+  };
+  CHECK(refusal([](Program& one) { one.options.strategy = "threads", one.options.buffers = 0; }) ==
+        "an output with 0 buffers");
+  CHECK(refusal([](Program& one) { one.options.writers = 0; }) == "an output with 0 writers");
+  CHECK(refusal([](Program& one) {
+          one.contents.streams[0].cadence.every = 0;
+        }).find("samples every 0 steps") != std::string::npos);
+  CHECK(refusal([](Program& one) {
+          one.contents.streams[0].cadence.at = {3, 2};
+        }).find("do not ascend") != std::string::npos);
+}
+
+MPI_CASE("a file that was finished takes no more calls", ranks{1, 2}) {
+  Program program(comm);
+  program.run(4);
+  for (const auto& call : std::vector<std::function<void()>>{
+           [&] { program.sample(5); }, [&] { program.file->finish(4); }, [&] { program.file->flush(); }}) {
+    const auto error = test::error_info_of(call);
+    CHECK(error.kind == ErrorKind::usage);
+    CHECK_MESSAGE(error.message.find("a call after finish") != std::string::npos, error.message);
+  }
+  CHECK(!program.file->failed());
+}

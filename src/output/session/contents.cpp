@@ -62,10 +62,9 @@ Fingerprint digest_of(const WriteOptions& options) {
 
 void check_alike(mpi::CommView comm, const std::string& path, const OutputContents& contents,
                  const WriteOptions& options) {
-  const std::array given{mpi::Given{"paths", Fingerprint().add(path)},
-                         mpi::Given{"frames", digest_of(contents.frame)},
-                         mpi::Given{"streams", digest_of(contents.streams)},
-                         mpi::Given{"options", digest_of(options)}};
+  const std::array given{
+      mpi::Given{"paths", Fingerprint().add(path)}, mpi::Given{"frames", digest_of(contents.frame)},
+      mpi::Given{"streams", digest_of(contents.streams)}, mpi::Given{"options", digest_of(options)}};
   const auto differences = mpi::find_differences(comm, given);
   if (differences.empty()) return;
   throw Error(ErrorKind::usage, fmt::format("an output file of different {} on different ranks", differences),

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "device/devices.hpp"
@@ -12,6 +14,12 @@ namespace tailrace::output {
 
 Stream make_stream(const std::string& name, const std::string& quantity, Selection selection, Cadence cadence,
                    Reduction reduction, Index3 domain) {
+  Problems problems("output " + name);
+  check_cadence(cadence, problems);
+  if (cadence.is_open()) problems.add("its samples have no last step", "give one");
+  if (const auto* boxes = std::get_if<Boxes>(&selection); boxes != nullptr && boxes->boxes.size() != 1)
+    problems.add(fmt::format("{} boxes", boxes->boxes.size()), "give one, and other boxes a stream each");
+  problems.throw_if_any();
   Stream stream{.name = name,
                 .quantity = quantity,
                 .unit = {},
@@ -63,12 +71,19 @@ std::unique_ptr<device::Device> device_of(mpi::CommView comm, const OutputConten
 class OutputFile::Impl {
  public:
   Impl(mpi::CommView comm, const std::string& path, OutputContents contents, const WriteOptions& options)
-      : contents_(checked(comm, path, std::move(contents), options)),
+      : path_(path),
+        contents_(checked(comm, path, std::move(contents), options)),
         device_(device_of(comm, contents_)),
         session_(comm, path, make_plan(contents_.streams, contents_.own_box, contents_.frame.domain),
                  head_of(contents_), options, log_, {.services = services()}) {}
 
-  Session& session() noexcept { return session_; }
+  /// Errors (usage): the file has been finished.
+  Session& session() {
+    if (finished_)
+      throw Error(ErrorKind::usage, path_ + ": a call after finish", "an OutputFile for each file");
+    return session_;
+  }
+  [[nodiscard]] bool failed() const { return session_.failure().has_value(); }
 
   void finish(StepIndex last_step) {
     FileTail tail;
@@ -76,7 +91,9 @@ class OutputFile::Impl {
     if (planned > 0) put_step_count(steps_path, std::max(planned, last_step), tail);
     put_step_count(steps_done_path, last_step, tail);
     for (const auto& stream : contents_.streams) add_last_step(stream, contents_.frame, last_step, tail);
-    session_.finish(last_step, tail);
+    Session& open = session();
+    finished_ = true;
+    open.finish(last_step, tail);
   }
 
  private:
@@ -84,10 +101,12 @@ class OutputFile::Impl {
     return {.device = device_.get(), .device_stream = contents_.device ? contents_.device->stream : nullptr};
   }
 
+  std::string path_;
   OutputContents contents_;
   trace::Log log_{"main"};
   std::unique_ptr<device::Device> device_;
   Session session_;
+  bool finished_ = false;
 };
 
 OutputFile::OutputFile(mpi::CommView comm, const std::string& path, OutputContents contents,
@@ -100,7 +119,7 @@ void OutputFile::sample(StepIndex step, const FieldLookup& field) {
   impl_->session().sample(step, field);
 }
 bool OutputFile::failed() const {
-  return impl_->session().failure().has_value();
+  return impl_->failed();
 }
 StepIndex OutputFile::flush() {
   return impl_->session().flush_all();

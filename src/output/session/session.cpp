@@ -17,19 +17,6 @@
 
 namespace tailrace::output {
 
-namespace {
-
-/// Takes over who writes, and nothing else.
-void take_strategy(const WriteOptions& from, WriteOptions& to) {
-  to.strategy = from.strategy;
-  to.buffers = from.buffers;
-  to.group = from.group;
-  to.writers = from.writers;
-  to.send_waits = from.send_waits;
-}
-
-}  // namespace
-
 class Session::Impl {
  public:
   Impl(mpi::CommView comm, const std::string& path, Plan plan, const FileHead& head,
@@ -46,6 +33,7 @@ class Session::Impl {
     const auto& resume = context.resume;
     std::vector<RunningStream> streams;
     mpi::collectively(comm_, [&] {
+      check_counts(options_);
       check_policies(plan_, options_, resume.after);
       check_growth(plan_, options_);
       if (resume.after > 0) check_resumes(options_);
