@@ -130,7 +130,7 @@ class AccessMap {
   /// proportional to what the rank owns and reads. Errors, the same on all ranks (input): an index out of
   /// range, a distribution of other ranks or whose functions contradict each other; (resource): more than
   /// 2^31 - 1 slots or positions on a rank; (usage): an unknown transport, or one that cannot do what the
-  /// options ask for.
+  /// options ask for; ranks that give different transports, orders or `aggregate`.
   static AccessMap make(mpi::CommView comm, const Distribution& distribution,
                         std::span<const std::int64_t> indices, const AccessOptions& options = {});
   AccessMap(AccessMap&&) noexcept;
