@@ -70,23 +70,25 @@ class OutputFile {
   OutputFile& operator=(const OutputFile&) = delete;
 
   /// Copies the samples that are due at `step`, so that the fields may change afterwards. @local. Waits while
-  /// no buffer is free; with the strategy `auto` also for ranks that are a step late. After a failed write it
-  /// takes nothing more. Errors (usage): `finish` was called.
+  /// no buffer is free; with the strategy `auto` also for ranks that are a step late. After a failed write, or
+  /// a field that it cannot sample, it takes nothing more. Errors (usage): `finish` was called.
   /// @param step  number of the state that the fields have; ascending, all steps in which samples are due
   /// @param field  finds the values of a quantity on this rank; called during the call only
   void sample(StepIndex step, const FieldLookup& field);
 
-  /// Returns whether a write of this rank has failed; `flush` and `finish` have the reason. @local
+  /// Returns whether a write of this rank has failed, or a field that it gave was wrong; `flush` and `finish`
+  /// have the reason. @local
   [[nodiscard]] bool failed() const;
 
   /// Waits until all samples taken so far are on the device, where any process may read them. Returns the
   /// step up to which they are: the last one, but for sinks that keep small samples until more come.
-  /// @collective{comm}, synchronises. Errors (io), the same on all ranks: a write of any rank has failed.
+  /// @collective{comm}, synchronises. Errors (io, usage), the same on all ranks: a write of any rank has
+  /// failed, or a field that a rank gave was wrong.
   StepIndex flush();
 
   /// Writes the reductions and closes the file. The object takes no more calls, but for `failed`, and refuses
-  /// them by an error (usage). @collective{comm}, synchronises. Errors (io), the same on all ranks: a write of
-  /// any rank has failed; the file says so then which samples it holds.
+  /// them by an error (usage). @collective{comm}, synchronises. Errors (io, usage), the same on all ranks: as
+  /// `flush`; the file says so then which samples it holds.
   /// @param last_step  the step of the last state, whether a sample was due or not; the same on all ranks
   void finish(StepIndex last_step);
 

@@ -148,3 +148,26 @@ MPI_CASE("a file that was finished takes no more calls", ranks{1, 2}) {
   }
   CHECK(!program.file->failed());
 }
+
+MPI_CASE("a field that cannot be sampled on one rank is the same error on all, at the end", ranks{1, 2, 3}) {
+  const int failing = comm.size() - 1;
+  const auto error = [&](const std::function<void(FieldView&)>& change) {
+    Program program(comm);
+    program.open();
+    program.sample(1);
+    if (comm.rank() == failing) change(program.view);
+    for (StepIndex step = 2; step <= 4; ++step) program.sample(step);
+    CHECK(program.file->failed() == (comm.rank() == failing));
+    const auto refusal = test::error_info_of([&] { program.file->finish(4); });
+    CHECK(refusal.kind == ErrorKind::usage);
+    CHECK(refusal.rank == failing);
+    return refusal.message;
+  };
+  const auto wrong = fmt::format("output peak: the field p of rank {} ", failing);
+  CHECK(error([](FieldView& view) { view.data = nullptr; }) == wrong + "has no data");
+  CHECK(error([](FieldView& view) { view.type = h5::ElementType::int64; }) ==
+        wrong + "has elements of 64-bit integer");
+  CHECK(error([](FieldView& view) { view.memory = Memory::device; }) ==
+        wrong + "is in the memory of a device that the output was not given");
+  CHECK(error([](FieldView& view) { view.box.hi.x -= 1; }).find(wrong + "is of x 0 to 4, y 0 to 4, z ") == 0);
+}

@@ -56,7 +56,7 @@ class Session::Impl {
                          .writer_cpus = writer_cpus_});
     commits_ = create_commits(*sink_);
     pipeline_.emplace(*commits_, account_, log_);
-    sampler_.emplace(plan_, std::move(streams), *pipeline_, log_,
+    sampler_.emplace(plan_, std::move(streams), comm_.rank(), *pipeline_, log_,
                      make_device_sampler(comm_, services_, plan_),
                      make_row_places(comm_, plan_, path_, options_, resume.after));
     if (automatic) start_auto_tuner(resume.after);
