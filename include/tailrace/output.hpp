@@ -70,25 +70,25 @@ class OutputFile {
   OutputFile& operator=(const OutputFile&) = delete;
 
   /// Copies the samples that are due at `step`, so that the fields may change afterwards. @local. Waits while
-  /// no buffer is free; with the strategy `auto` also for ranks that are a step late. After a failed write, or
-  /// a field that it cannot sample, it takes nothing more. Errors (usage): `finish` was called.
+  /// no buffer is free; with the strategy `auto` also for ranks that are a step late. Takes nothing
+  /// more once the output has `failed`. Errors (usage): `finish` was called.
   /// @param step  number of the state that the fields have; ascending, all steps in which samples are due
   /// @param field  finds the values of a quantity on this rank; called during the call only
   void sample(StepIndex step, const FieldLookup& field);
 
-  /// Returns whether a write of this rank has failed, or a field that it gave was wrong; `flush` and `finish`
-  /// have the reason. @local
+  /// Returns whether the output has failed on this rank: a write, a field that cannot be sampled, steps that
+  /// do not ascend or leave out one that was due. `flush` and `finish` have the reason. @local
   [[nodiscard]] bool failed() const;
 
   /// Waits until all samples taken so far are on the device, where any process may read them. Returns the
   /// step up to which they are: the last one, but for sinks that keep small samples until more come.
-  /// @collective{comm}, synchronises. Errors (io, usage), the same on all ranks: a write of any rank has
-  /// failed, or a field that a rank gave was wrong.
+  /// @collective{comm}, synchronises. Errors (io, usage), the same on all ranks: the output has failed on one.
   StepIndex flush();
 
   /// Writes the reductions and closes the file. The object takes no more calls, but for `failed`, and refuses
-  /// them by an error (usage). @collective{comm}, synchronises. Errors (io, usage), the same on all ranks: as
-  /// `flush`; the file says so then which samples it holds.
+  /// them by an error (usage). @collective{comm}, synchronises. Errors, the same on all ranks: (io, usage) as
+  /// `flush`; the file says then which samples it holds. (usage) a step before the last one sampled, or
+  /// samples that were due up to `last_step` and not taken; the file stays open.
   /// @param last_step  the step of the last state, whether a sample was due or not; the same on all ranks
   void finish(StepIndex last_step);
 

@@ -171,3 +171,44 @@ MPI_CASE("a field that cannot be sampled on one rank is the same error on all, a
         wrong + "is in the memory of a device that the output was not given");
   CHECK(error([](FieldView& view) { view.box.hi.x -= 1; }).find(wrong + "is of x 0 to 4, y 0 to 4, z ") == 0);
 }
+
+MPI_CASE("samples that are out of order or left out are refused", ranks{1, 2}) {
+  const auto refusal = [&](const std::vector<StepIndex>& steps, StepIndex last) {
+    Program program(comm);
+    program.open();
+    for (const StepIndex step : steps) program.sample(step);
+    const auto error = test::error_info_of([&] { program.file->finish(last); });
+    CHECK((error.kind == ErrorKind::usage || error.message.empty()));
+    return error.message.substr(std::min(error.message.size(), program.path.size() + 2));
+  };
+  CHECK(refusal({1, 2, 2, 3, 4}, 4) == "step 2 is sampled after a sample of step 2");
+  CHECK(refusal({1, 2, 1, 3, 4}, 4) == "step 1 is sampled after a sample of step 2");
+  CHECK(refusal({1, 2, 4}, 4) ==
+        "step 4 is sampled, and output p has no sample of a step that was due before");
+  CHECK(refusal({1, 2, 3, 4}, 3) == "finished after step 3 after a sample of step 4");
+  CHECK(refusal({1, 2}, 4) ==
+        "finished after step 4, and output p has no sample of a step that was due before");
+  CHECK(refusal({1, 2}, 2).empty());
+  CHECK(refusal({0, 1, 2, 3, 4, 5, 6}, 7).empty());
+}
+
+MPI_CASE("a step that is refused at the end leaves the file open", ranks{1, 2}) {
+  Program program(comm);
+  program.open();
+  for (StepIndex step = 1; step <= 3; ++step) program.sample(step);
+  CHECK(test::error_of([&] { program.file->finish(4); }));
+  CHECK(!test::error_of([&] { program.file->finish(3); }));
+}
+
+MPI_CASE("a final stream whose step did not come has no value", ranks{1, 2}) {
+  for (const StepIndex last : {3, 4}) {
+    Program program(comm);
+    program.contents.streams.push_back(
+        make_stream("end", "p", Whole{}, {.first = 4, .every = 1, .last = 4}, Reduction::final, grid));
+    program.run(last);
+    if (!comm.is_root()) continue;
+    std::vector<std::int64_t> step(1);
+    h5::File::open(program.path).read("/end/step", std::span(step));
+    CHECK(step[0] == (last == 4 ? 4 : 0));
+  }
+}

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 
 #include "device/devices.hpp"
 #include "mpi/verdict.hpp"
@@ -50,6 +51,13 @@ FileHead head_of(const OutputContents& contents) {
   return head;
 }
 
+/// Returns whether the stream takes a sample after step `after` and before step `before`.
+bool is_due_between(const Stream& stream, StepIndex after, StepIndex before) {
+  const Cadence& cadence = stream.cadence;
+  if (stream.reduction == Reduction::final) return after < cadence.last && cadence.last < before;
+  return cadence.samples_until(before - 1) > cadence.samples_until(after);
+}
+
 /// The contents, if they are right. @collective{comm}
 OutputContents checked(mpi::CommView comm, const std::string& path, OutputContents contents,
                        const WriteOptions& options) {
@@ -83,20 +91,45 @@ class OutputFile::Impl {
       throw Error(ErrorKind::usage, path_ + ": a call after finish", "an OutputFile for each file");
     return session_;
   }
+  void sample(StepIndex step, const FieldLookup& field) {
+    session().guard([&] {
+      check_order(step > last_sample_, step, fmt::format("step {} is sampled", step));
+      last_sample_ = step;
+    });
+    session_.sample(step, field);
+  }
   [[nodiscard]] bool failed() const { return session_.failure().has_value(); }
 
   void finish(StepIndex last_step) {
+    session().check_together([&] {
+      check_order(last_step >= last_sample_, last_step + 1, fmt::format("finished after step {}", last_step));
+    });
+    finished_ = true;
     FileTail tail;
     const StepIndex planned = planned_steps(contents_.streams);
     if (planned > 0) put_step_count(steps_path, std::max(planned, last_step), tail);
     put_step_count(steps_done_path, last_step, tail);
-    for (const auto& stream : contents_.streams) add_last_step(stream, contents_.frame, last_step, tail);
-    Session& open = session();
-    finished_ = true;
-    open.finish(last_step, tail);
+    for (const auto& stream : contents_.streams)
+      if (stream.reduction != Reduction::final || last_sample_ >= stream.cadence.last)  // else it has none
+        add_last_step(stream, contents_.frame, last_step, tail);
+    session_.finish(last_step, tail);
   }
 
  private:
+  /// Errors (usage): not `ascends`, or a stream has had no sample of a due step before `before`. `what` says
+  /// what is to be done.
+  void check_order(bool ascends, StepIndex before, const std::string& what) const {
+    if (!ascends)
+      throw Error(ErrorKind::usage,
+                  fmt::format("{}: {} after a sample of step {}", path_, what, last_sample_),
+                  "steps that ascend, each once");
+    for (const auto& stream : contents_.streams)
+      if (is_due_between(stream, last_sample_, before))
+        throw Error(ErrorKind::usage,
+                    fmt::format("{}: {}, and output {} has no sample of a step that was due before", path_,
+                                what, stream.name),
+                    "a call of `sample` for each step in which samples are due");
+  }
   [[nodiscard]] SessionServices services() const {
     return {.device = device_.get(), .device_stream = contents_.device ? contents_.device->stream : nullptr};
   }
@@ -106,6 +139,7 @@ class OutputFile::Impl {
   trace::Log log_{"main"};
   std::unique_ptr<device::Device> device_;
   Session session_;
+  StepIndex last_sample_ = std::numeric_limits<StepIndex>::min();  ///< of the calls of `sample`
   bool finished_ = false;
 };
 
@@ -116,7 +150,7 @@ OutputFile::OutputFile(mpi::CommView comm, const std::string& path, OutputConten
 OutputFile::~OutputFile() = default;
 
 void OutputFile::sample(StepIndex step, const FieldLookup& field) {
-  impl_->session().sample(step, field);
+  impl_->sample(step, field);
 }
 bool OutputFile::failed() const {
   return impl_->failed();

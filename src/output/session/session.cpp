@@ -184,6 +184,13 @@ class Session::Impl {
     throw_if_any(close_failure);
   }
 
+  void guard(const std::function<void()>& check) { pipeline_->guard(check); }
+
+  void check_together(const std::function<void()>& check) {
+    if (mpi::max(comm_, std::int64_t{pipeline_->failure().has_value()}) == 0)
+      throw_if_any(ranks_.failure_of(check, close_limit_s));
+  }
+
   [[nodiscard]] Sampler& sampler() noexcept { return *sampler_; }
   [[nodiscard]] std::optional<ErrorInfo> failure() const { return pipeline_->failure(); }
   [[nodiscard]] const PlanReport& plan_report() const noexcept {
@@ -344,7 +351,8 @@ class Session::Impl {
     if (committed >= step) return;
     throw Error(ErrorInfo{.kind = ErrorKind::internal,
                           .message = path_ + ": of the samples up to step " + std::to_string(step) +
-                                     " only those up to step " + std::to_string(committed) + " are in the file",
+                                     " only those up to step " + std::to_string(committed) +
+                                     " are in the file",
                           .path = path_,
                           .rank = 0,
                           .hint = {}});
@@ -425,6 +433,12 @@ const WriteOptions& Session::options() const noexcept {
 }
 const std::shared_ptr<const ProcessPlacement>& Session::placement() const noexcept {
   return impl_->placement();
+}
+void Session::guard(const std::function<void()>& check) {
+  impl_->guard(check);
+}
+void Session::check_together(const std::function<void()>& check) {
+  impl_->check_together(check);
 }
 std::optional<ErrorInfo> Session::failure() const {
   return impl_->failure();
