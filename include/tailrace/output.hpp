@@ -36,8 +36,9 @@ struct OutputContents {
 /// @param selection  the whole domain, one box, or points, in global indices
 /// @param cadence  the steps at which samples are taken; its end is known
 /// @param domain  the points of the whole domain
+/// @param type  of the values in the file, float32 or float64, whatever the field has: it is converted
 Stream make_stream(const std::string& name, const std::string& quantity, Selection selection, Cadence cadence,
-                   Reduction reduction, Index3 domain);
+                   Reduction reduction, Index3 domain, h5::ElementType type = h5::ElementType::float32);
 
 /// An HDF5 file that is filled while the program computes. Calls come in this order, all on the thread that
 /// initialised MPI:
@@ -82,7 +83,8 @@ class OutputFile {
 
   /// Waits until all samples taken so far are on the device, where any process may read them. Returns the
   /// step up to which they are: the last one, but for sinks that keep small samples until more come.
-  /// @collective{comm}, synchronises. Errors (io, usage), the same on all ranks: the output has failed on one.
+  /// @collective{comm}, synchronises. Errors (io, usage), the same on all ranks: the output has failed on
+  /// one.
   StepIndex flush();
 
   /// Writes the reductions and closes the file. The object takes no more calls, but for `failed`, and refuses

@@ -212,3 +212,13 @@ MPI_CASE("a final stream whose step did not come has no value", ranks{1, 2}) {
     CHECK(step[0] == (last == 4 ? 4 : 0));
   }
 }
+
+MPI_CASE("values are of the type that a stream is made for, whatever the field has", ranks{1}) {
+  Program program(comm);
+  program.contents.streams.push_back(
+      make_stream("exact", "p", Whole{}, all_steps, Reduction::none, grid, h5::ElementType::float64));
+  program.run(4);
+  const auto file = h5::File::open(program.path);
+  CHECK(file.type("/p/values") == h5::ElementType::float32);
+  CHECK(file.type("/exact/values") == h5::ElementType::float64);
+}

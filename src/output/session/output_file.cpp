@@ -14,7 +14,7 @@
 namespace tailrace::output {
 
 Stream make_stream(const std::string& name, const std::string& quantity, Selection selection, Cadence cadence,
-                   Reduction reduction, Index3 domain) {
+                   Reduction reduction, Index3 domain, h5::ElementType type) {
   Problems problems("output " + name);
   check_cadence(cadence, problems);
   if (cadence.is_open()) problems.add("its samples have no last step", "give one");
@@ -28,7 +28,7 @@ Stream make_stream(const std::string& name, const std::string& quantity, Selecti
                 .reduction = reduction,
                 .cadence = std::move(cadence),
                 .datasets = {}};
-  stream.datasets = {values_dataset(stream, domain, h5::ElementType::float32)};
+  stream.datasets = {values_dataset(stream, domain, type)};
   return stream;
 }
 
