@@ -20,13 +20,16 @@ COMMUNICATOR = re.compile(r"\b(CommView|MPI_Comm)\b")
 VIEW = "mpi::CommView"  # is a communicator, and communicates nothing
 SCOPE = re.compile(r"^\s*(?:template <.*> )?(class|struct|namespace) ([\w:]+)[^;]*\{$")
 NAME = re.compile(r"(~?\w+|operator\S+) ?\((.*)", re.DOTALL)
+NO_FUNCTIONS = ("using", "friend", "template <class T> concept", "static_assert", "std::function<")
 HEAD = """# Who calls what together
 
-Every function of the installed headers that sees a communicator, or belongs to an object that does.
+Every function of the installed headers that sees a communicator, belongs to an object that does, or talks
+to other ranks.
 Made by `scripts/collectives.py` from the headers; do not edit.
 
 - *local*: each rank by itself, no rank waits for another.
 - *collective*: all ranks of the communicator, in the same order; it may wait for them.
+- *neighbour*: each rank by itself; it may wait for the ranks with which it exchanges values, for no others.
 
 """
 
@@ -89,7 +92,7 @@ def functions(header: str, text: str) -> Iterator[Function]:
             continue
         in_body = any(kind == "" for kind, _ in scopes)
         found = None if in_body or not all(public) or code.startswith("#") else NAME.search(code)
-        if found and not code.startswith(("using", "friend", "template <class T> concept", "static_assert")):
+        if found and not code.startswith(NO_FUNCTIONS):
             owner = "::".join(name for _, name in scopes).removeprefix("tailrace::")
             accessor = shared and "const noexcept" in found[2]  # the comment is of the function before
             comment = "" if accessor else above
@@ -105,7 +108,9 @@ def functions(header: str, text: str) -> Iterator[Function]:
 
 
 def concerned(found: list[Function]) -> list[Function]:
-    """Those that see a communicator, themselves or through their object; without what the language adds."""
+    """Those that see a communicator, themselves or through their object, or talk to other ranks; without what
+    the language adds.
+    """
     owners = {
         f.scope for f in found if f.name == f.scope.split("::")[-1] and COMMUNICATOR.search(f.parameters)
     }
@@ -115,7 +120,10 @@ def concerned(found: list[Function]) -> list[Function]:
         return not (moves or f.name.startswith(("~", "operator")) or "= delete" in f.parameters)
 
     plain = [f for f in found if is_plain(f) and f.scope != VIEW]
-    return [f for f in plain if COMMUNICATOR.search(f.parameters) or f.scope in owners]
+    talking = {f.qualified for f in plain if set(f.tags) - {"local"}}  # and whatever has the same name
+    return [
+        f for f in plain if COMMUNICATOR.search(f.parameters) or f.scope in owners or f.qualified in talking
+    ]
 
 
 def page(found: list[Function]) -> str:

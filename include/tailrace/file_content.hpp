@@ -52,6 +52,9 @@ struct FileTail {
   [[nodiscard]] bool empty() const noexcept { return attributes.empty() && datasets.empty(); }
 };
 
+/// Paths of the datasets with the steps that a program is to take, if it knows them, and those that it has
+/// taken once it has closed the file in good order, 0 before.
+inline constexpr const char *steps_path = "/Nt", *steps_done_path = "/t_index";
 /// Path of the dataset with the number of steps whose samples each writer has put into the file; see
 /// docs/formats/commit_mark.md.
 inline constexpr const char* commit_mark_path = "/tailrace_record";

@@ -66,9 +66,8 @@ struct Cadence {
   StepIndex first = 1, every = 1, last = 0;
   std::vector<StepIndex> at = {};
 
-  static Cadence of_list(std::vector<StepIndex> steps) {
-    return {.first = steps.front(), .every = 1, .last = steps.back(), .at = std::move(steps)};
-  }
+  /// Errors (usage): the list is empty.
+  static Cadence of_list(std::vector<StepIndex> steps);
   [[nodiscard]] bool is_open() const noexcept { return at.empty() && last == open_end; }
   [[nodiscard]] bool is_due(StepIndex step) const noexcept {
     if (!at.empty()) return std::binary_search(at.begin(), at.end(), step);

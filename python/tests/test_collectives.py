@@ -34,6 +34,16 @@ class Group {
   void hidden(CommView comm);
   int size_ = 0;
 };
+/// Values on their way.
+class Message {
+ public:
+  /// Waits for it. @neighbour
+  void finish();
+  /// @local
+  void look();
+  /// What to do with it. @collective
+  std::function<void(int)> act;
+};
 }  // namespace tailrace::mpi
 """
 
@@ -57,7 +67,7 @@ def plant(root: Path, member: str) -> None:
 
 def test_page(root):
     done = collectives(root)
-    assert (done.returncode, done.stdout) == (0, "collectives: 5 functions, 0 problems\n")
+    assert (done.returncode, done.stdout) == (0, "collectives: 6 functions, 0 problems\n")
     rows = [
         line for line in (root / "docs/reference/collectives.md").read_text().splitlines() if "`mpi::" in line
     ]
@@ -66,6 +76,7 @@ def test_page(root):
         "| `mpi::Group::Group` | collective (comm) |",
         "| `mpi::Group::size` | local |",
         "| `mpi::Group::ready` | local |",
+        "| `mpi::Message::finish` | neighbour |",
     ]
     assert collectives(root, "--check").returncode == 0
 

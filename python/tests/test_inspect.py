@@ -85,6 +85,14 @@ def test_a_commit_mark_beyond_the_plan_is_a_problem(tmp_path):
     assert inspect_file(tmp_path / "out.h5").problems
 
 
+def test_a_file_that_does_not_say_how_many_steps_were_planned(tmp_path):
+    run_dirs.write_output(tmp_path / "out.h5")
+    with h5py.File(tmp_path / "out.h5", "a") as file:
+        del file["Nt"]
+    info = inspect_file(tmp_path / "out.h5")
+    assert info.closed and not info.notes
+
+
 def test_damaged_and_foreign_files(tmp_path):
     run_dirs.write_output(tmp_path / "out.h5")
     data = (tmp_path / "out.h5").read_bytes()

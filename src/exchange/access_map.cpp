@@ -17,6 +17,7 @@
 #include "exchange/flight.hpp"
 #include "exchange/lines.hpp"
 #include "exchange/plan.hpp"
+#include "mpi/alike.hpp"
 #include "mpi/collective.hpp"
 #include "mpi/verdict.hpp"
 #include "tailrace/error.hpp"
@@ -65,6 +66,18 @@ std::string terms_of(const Fields& fields, Reduction how) {
   for (const Field& field : fields.list())
     terms += fmt::format(" {}x{}", static_cast<int>(field.number), field.components);
   return terms;
+}
+
+/// Ranks that exchange in different ways would wait for each other. @collective{comm}
+void check_alike(mpi::CommView comm, const AccessOptions& options) {
+  const std::array given{mpi::Given{"transport", mpi::Fingerprint().add(options.transport)},
+                         mpi::Given{"order", mpi::Fingerprint().add(options.order)},
+                         mpi::Given{"aggregate", mpi::Fingerprint().add(options.aggregate)}};
+  const auto differences = mpi::find_differences(comm, given);
+  if (!differences.empty())
+    throw Error(ErrorKind::usage,
+                fmt::format("an access map with different options on different ranks: {}", differences),
+                "the same options on all ranks");
 }
 
 /// What the program asks for, or where it leaves the choice open the environment variable of the first rank.
@@ -260,6 +273,7 @@ AccessMap::~AccessMap() = default;
 
 AccessMap AccessMap::make(mpi::CommView comm, const Distribution& distribution,
                           std::span<const std::int64_t> indices, const AccessOptions& wanted) {
+  check_alike(comm, wanted);
   const AccessOptions options = with_environment(comm, wanted);
   mpi::collectively(comm, [&] { check_transport_from(options, options.transport != wanted.transport); });
   auto state = std::make_shared<State>(comm, options);

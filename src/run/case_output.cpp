@@ -219,7 +219,7 @@ CaseOutputs::CaseOutputs(const std::vector<OutputTable>& tables, const OutputDom
       steps_(domain.steps) {
   Problems problems(subject);
   auto taken = domain.taken_paths;
-  taken.insert(taken.end(), {output::commit_mark_path, steps_path, steps_done_path});
+  taken.insert(taken.end(), {output::commit_mark_path, output::steps_path, output::steps_done_path});
   for (const auto& table : tables) {
     if (std::count(taken.begin(), taken.end(), fmt::format("/{}", table.name)) > 0)
       problems.add(fmt::format("{}.name: \"{}\" is the name of something else in the output file", table.key,
@@ -245,19 +245,13 @@ bool CaseOutputs::add_step_counts(output::FileHead& head) const {
     return std::any_of(head.datasets.begin(), head.datasets.end(),
                        [&](const auto& dataset) { return dataset.spec.path == path; });
   };
-  if (steps_ == 0 || has(steps_path)) return false;
-  const auto count = [](const char* path, StepIndex step) {
-    return output::static_dataset(path, {1}, std::vector{static_cast<std::uint64_t>(step)});
-  };
-  head.datasets.insert(head.datasets.begin(), {count(steps_path, steps_), count(steps_done_path, 0)});
+  if (steps_ == 0 || has(output::steps_path)) return false;
+  output::add_step_counts(steps_, head);
   return true;
 }
 
 void CaseOutputs::add_step_count(output::FileTail& tail, StepIndex steps_done) const {
-  tail.datasets.emplace_back(
-      steps_done_path,
-      output::static_dataset(steps_done_path, {1}, std::vector{static_cast<std::uint64_t>(steps_done)})
-          .values);
+  output::put_step_count(output::steps_done_path, steps_done, tail);
 }
 
 void CaseOutputs::add_to(output::FileHead& head) const {

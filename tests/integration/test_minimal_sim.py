@@ -9,7 +9,9 @@ import numpy as np
 import pytest
 
 import jobs
+import tailrace
 from built_examples import EXAMPLES
+from tailrace.inspect import inspect_file
 
 SOURCE = EXAMPLES / "minimal_sim"
 
@@ -92,6 +94,10 @@ def test_a_loop_of_its_own_writes_the_same_file(program, build_example, tmp_path
             path = f"{group}/{name}"
             assert found[path].dtype == expected[path].dtype, path
             assert found[path].tobytes() == expected[path].tobytes(), path
+    info = inspect_file(tmp_path / "out.h5")
+    assert info.closed and info.steps_planned == info.steps_recorded == 60 and not info.notes, info
+    hottest = tailrace.open(tmp_path / "out.h5")["hottest"]
+    assert hottest.values.tobytes() == found["hottest/values"].tobytes()
 
 
 def test_the_plain_program_names_what_is_wrong(build_example, tmp_path):

@@ -442,12 +442,16 @@ MPI_CASE("maps of different parts of the ranks work at the same time", ranks{3, 
 MPI_CASE("fields that do not fit are refused", ranks{1, 2}) {
   const Indices indices{0, 9};
   auto map = map_of(comm, Block(10, comm.size()), indices, "isend", Order::partition_free);
-  std::vector<double> small(1), values(2), sums = array_for<double>(map);
+  std::vector<double> small(1), values(2), sums = array_for<double>(map), longer(sums.size() + 3);
   std::vector<std::int32_t> whole(2);
   const Field into = map.view(std::span(sums));
   CHECK(test::error_info_of([&] {
           static_cast<void>(map.begin_gather(field(std::span(small))));
         }).hint.find("one for each slot") != std::string::npos);
+  CHECK(test::error_info_of([&] {
+          static_cast<void>(map.begin_gather(map.view(std::span(sums), 0)));
+        }).message.find("entries of 0 numbers") != std::string::npos);
+  map.begin_gather(map.view(std::span(longer))).finish();  // the first entries are the slots
   CHECK(test::error_info_of([&] { static_cast<void>(map.begin_scatter_add(into)); }).hint ==
         "hand in one contribution per position");
   CHECK(test::error_info_of([&] {

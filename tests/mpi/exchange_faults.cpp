@@ -98,6 +98,21 @@ MPI_CASE("ranks that have different distributions all learn it", ranks{2, 3, 7})
   CHECK(rules.message == "ranks have different distributions of 30 indices");
 }
 
+MPI_CASE("ranks that give different options all learn it", ranks{2, 3, 7}) {
+  const bool last = comm.rank() == comm.size() - 1;
+  const std::vector<std::int64_t> indices{0, 9};
+  const auto refusal = [&](const AccessOptions& others, const AccessOptions& of_last) {
+    return error_info_of(
+               [&] { AccessMap::make(comm, Block(10, comm.size()), indices, last ? of_last : others); })
+        .message;
+  };
+  const std::string different = "an access map with different options on different ranks: ";
+  CHECK(refusal({}, {.order = Order::partition_free}) == different + "order");
+  CHECK(refusal({}, {.transport = "isend"}) == different + "transport");
+  CHECK(refusal({.transport = "get"}, {.transport = "isend", .aggregate = false}) ==
+        different + "transport, aggregate");
+}
+
 MPI_CASE("a distribution whose functions contradict each other is refused when a map is made",
          ranks{1, 2, 3}) {
   const auto error = error_info_of([&] { make(comm, Contradictory{Block(30, comm.size())}); });

@@ -5,10 +5,12 @@
 #include <cstring>
 #include <random>
 
+#include "error_of.hpp"
 #include "output/core/pack.hpp"
 #include "output/core/plan.hpp"
 #include "output_pattern.hpp"
 #include "tailrace/error.hpp"
+#include "tailrace/output.hpp"
 
 using namespace tailrace;
 using namespace tailrace::output;
@@ -232,4 +234,18 @@ TEST_CASE("all that is wrong with the streams is reported together") {
   CHECK(contains(message, "2 datasets for 1 parts"));
   CHECK(contains(message, "samples every 0 steps"));
   CHECK(contains(message, "dataset /type is named twice"));
+}
+
+TEST_CASE("make_stream and of_list refuse cadences without an end or a distance") {
+  const auto refusal = [](const Cadence& cadence, const Selection& selection = Whole{}) {
+    return test::error_info_of([&] {
+             make_stream("p", "p", selection, cadence, Reduction::none, {2, 2, 2});
+           })
+        .message;
+  };
+  CHECK(refusal({.first = 1, .every = 0, .last = 4}).find("samples every 0 steps") != std::string::npos);
+  CHECK(refusal({.last = Cadence::open_end}).find("no last step") != std::string::npos);
+  CHECK(refusal({.last = 1}, Boxes{}).find("0 boxes") != std::string::npos);
+  CHECK(refusal({.last = 1}).empty());
+  CHECK(test::error_info_of([] { Cadence::of_list({}); }).message == "a cadence of no steps");
 }

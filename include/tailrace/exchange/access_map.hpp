@@ -130,7 +130,7 @@ class AccessMap {
   /// proportional to what the rank owns and reads. Errors, the same on all ranks (input): an index out of
   /// range, a distribution of other ranks or whose functions contradict each other; (resource): more than
   /// 2^31 - 1 slots or positions on a rank; (usage): an unknown transport, or one that cannot do what the
-  /// options ask for.
+  /// options ask for; ranks that give different transports, orders or `aggregate`.
   static AccessMap make(mpi::CommView comm, const Distribution& distribution,
                         std::span<const std::int64_t> indices, const AccessOptions& options = {});
   AccessMap(AccessMap&&) noexcept;
@@ -154,7 +154,8 @@ class AccessMap {
   [[nodiscard]] std::span<const std::int32_t> rim() const;
   /// Counts builds from 1 on.
   [[nodiscard]] std::int64_t generation() const noexcept;
-  /// A view of an array of `array_size` entries that remembers the generation: after a rebuild it is refused.
+  /// A view of an array of at least `array_size` entries that remembers the generation: after a rebuild it is
+  /// refused.
   template <FieldNumber T>
   [[nodiscard]] Field view(std::span<T> values, int components = 1) const noexcept {
     Field one = field(values, components);
@@ -173,13 +174,13 @@ class AccessMap {
   /// landing slots are not read, until `finish`. All ranks begin the same flights in the same order, with as
   /// many fields of the same types.
   /// @collective{comm}, does not wait, but where `auto` compares what the ranks have measured (twice). Errors
-  /// (input): a field of another length or generation.
+  /// (input): a field shorter than `array_size`, or of another generation.
   [[nodiscard]] Flight begin_gather(std::span<const Field> fields);
   [[nodiscard]] Flight begin_gather(const Field& field) { return begin_gather(std::span(&field, 1)); }
   /// Begins to combine the landing slots of all ranks into the owned slots of their owners, which have this
   /// rank's own part already. Landing slots keep their values. Not with `Order::partition_free`, which needs
-  /// single contributions. Errors (input): a field of another length or generation; (usage): a combination
-  /// that the fields do not have.
+  /// single contributions. Errors (input): a field shorter than `array_size`, or of another generation;
+  /// (usage): a combination that the fields do not have.
   /// @collective{comm}, does not wait.
   [[nodiscard]] Flight begin_scatter_add(std::span<const Field> fields, const Combine& how = {});
   [[nodiscard]] Flight begin_scatter_add(const Field& field, const Combine& how = {}) {

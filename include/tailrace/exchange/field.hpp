@@ -70,11 +70,12 @@ struct Field {
   }
 };
 
-/// A view of `values` as entries of `components` numbers.
+/// A view of `values` as entries of `components` numbers; one of less than one has no entries, and is
+/// refused.
 template <FieldNumber T>
 [[nodiscard]] Field field(std::span<T> values, int components = 1) noexcept {
   return {.data = values.data(),
-          .entries = static_cast<std::int64_t>(values.size()) / components,
+          .entries = components < 1 ? 0 : static_cast<std::int64_t>(values.size()) / components,
           .number = number_of<T>,
           .components = components};
 }

@@ -62,10 +62,6 @@ struct OutputTable {
 std::vector<OutputTable> read_output_tables(CaseFile& file, const std::vector<OfferedQuantity>& offered,
                                             const std::string& layers);
 
-/// Datasets of every output file: the steps that the run is to take, and those that it has taken once it has
-/// ended in good order, 0 before.
-inline constexpr const char *steps_path = "/Nt", *steps_done_path = "/t_index";
-
 /// Describes what a run gives to its outputs.
 struct OutputDomain {
   Index3 points;

@@ -227,7 +227,7 @@ def _check_commit_mark(info: FileInfo, rec: commit_mark.CommitMark) -> None:
             "The run did not close this file (killed, or still running): series hold the recorded steps, "
             "maxima, rms and final fields are not written."
         )
-    elif not rec.finished:
+    elif rec.planned is not None and not rec.finished:
         info.notes.append(f"The run stopped in good order after {rec.steps} of {rec.planned} steps.")
 
 

@@ -71,6 +71,10 @@ std::vector<Axis> axes_of(const Stream& stream, const Frame& frame) {
   return axes;
 }
 
+StaticDataset step_count(const char* path, StepIndex steps) {
+  return static_dataset(path, std::vector{static_cast<std::uint64_t>(steps)});
+}
+
 void add_steps(const Stream& stream, const Frame& frame, FileHead& head) {
   // A reduction has no step before it is written.
   const auto steps = is_series(stream) ? stream.cadence.steps() : std::vector<StepIndex>{0};
@@ -96,6 +100,15 @@ h5::DatasetSpec values_dataset(const Stream& stream, Index3 domain, h5::ElementT
     for (const auto extent : {n.z, n.y, n.x}) append(extent);
   }
   return {"/" + stream.name + "/values", std::move(shape), type, {}};
+}
+
+void add_step_counts(StepIndex planned, FileHead& head) {
+  std::vector counts{step_count(steps_path, planned), step_count(steps_done_path, 0)};
+  head.datasets.insert(head.datasets.begin(), counts.begin() + (planned > 0 ? 0 : 1), counts.end());
+}
+
+void put_step_count(const char* path, StepIndex steps, FileTail& tail) {
+  tail.datasets.emplace_back(path, step_count(path, steps).values);
 }
 
 GroupWords words_of(const Stream& stream) {

@@ -36,6 +36,11 @@ h5::DatasetSpec values_dataset(const Stream& stream, Index3 domain, h5::ElementT
 /// The words of a stream whose quantity is a field of the domain. @local
 GroupWords words_of(const Stream& stream);
 
+/// Adds the numbers of steps, before all else; 0 planned ones: nobody knows how many. @local
+void add_step_counts(StepIndex planned, FileHead& head);
+/// Puts one of these numbers, as it is known at the end. @local
+void put_step_count(const char* path, StepIndex steps, FileTail& tail);
+
 /// Adds what a group holds beside the values: steps, times, points, attributes. @local
 void add_group(const Stream& stream, const GroupWords& words, const Frame& frame, FileHead& head);
 /// Adds the step that a reduction ended with, which is known at the end. @local

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 #include <limits>
 #include <set>
 #include <utility>
@@ -341,13 +342,25 @@ bool Plan::rows(StepIndex step) const noexcept {
   });
 }
 
+Cadence Cadence::of_list(std::vector<StepIndex> steps) {
+  if (steps.empty()) throw Error(ErrorKind::usage, "a cadence of no steps", "a list with at least one step");
+  return {.first = steps.front(), .every = 1, .last = steps.back(), .at = std::move(steps)};
+}
+
+void check_cadence(const Cadence& cadence, Problems& problems) {
+  if (cadence.every < 1)
+    problems.add(fmt::format("samples every {} steps", cadence.every), "give a positive number");
+  const auto& at = cadence.at;
+  if (std::ranges::adjacent_find(at, std::greater_equal()) != at.end())
+    problems.add("the steps of its samples do not ascend", "name each step once, the smallest first");
+}
+
 Problems check_streams(const std::vector<Stream>& streams, Index3 domain) {
   Problems all("output");
   std::set<std::string> paths;
   for (const auto& stream : streams) {
     Problems problems("output " + stream.name);
-    if (stream.cadence.every < 1)
-      problems.add(fmt::format("samples every {} steps", stream.cadence.every), "give a positive number");
+    check_cadence(stream.cadence, problems);
     if (const auto* points = std::get_if<Points>(&stream.selection)) check_points(*points, domain, problems);
     if (const auto* boxes = std::get_if<Boxes>(&stream.selection)) check_boxes(*boxes, domain, problems);
     check_growth(stream, problems);

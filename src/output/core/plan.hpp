@@ -108,6 +108,9 @@ struct Plan {
   [[nodiscard]] bool rows(StepIndex step) const noexcept;
 };
 
+/// Adds what is wrong with a cadence. @local
+void check_cadence(const Cadence& cadence, Problems& problems);
+
 /// All that is wrong with the streams: selections outside the domain, datasets that do not fit their parts.
 /// @local
 Problems check_streams(const std::vector<Stream>& streams, Index3 domain);

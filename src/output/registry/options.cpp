@@ -222,6 +222,25 @@ void parse_lustre_count(const char* name, const std::string& text, WriteOptions&
             [&] { options.lustre.count = number<int>("count", text, 1, max_lustre_stripes); });
 }
 
+void check_counts(const WriteOptions& options) {
+  const auto check = [](const char* what, int given, int least, int most) {
+    if (given < least || given > most)
+      throw Error(ErrorKind::usage, fmt::format("an output with {} {}", given, what),
+                  fmt::format("a number from {} to {}", least, most));
+  };
+  check("buffers", options.buffers, 1, max_buffers);
+  check("ranks per leader", options.group, 0, max_group);
+  check("writers", options.writers, 1, max_writers);
+}
+
+void take_strategy(const WriteOptions& from, WriteOptions& to) {
+  to.strategy = from.strategy;
+  to.buffers = from.buffers;
+  to.group = from.group;
+  to.writers = from.writers;
+  to.send_waits = from.send_waits;
+}
+
 std::vector<std::string> parse_directories(const std::string& text) {
   return split_text(text, ',');
 }

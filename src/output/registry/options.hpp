@@ -20,6 +20,10 @@ void parse_lustre_size(const char* name, const std::string& text, WriteOptions& 
 void take_directories(const char* name, std::vector<std::string> directories, WriteOptions& options);
 std::vector<std::string> parse_directories(const std::string& text);
 void parse_bind(const char* name, const std::string& text, WriteOptions& options);
+/// Errors (usage): a number of buffers, ranks of a group or writers that no strategy can have. @local
+void check_counts(const WriteOptions& options);
+/// Takes over who writes, and nothing else.
+void take_strategy(const WriteOptions& from, WriteOptions& to);
 /// Takes a strategy that serves the sink if the user named none, and turns stripes on Lustre into hints where
 /// MPI-IO makes the file. Errors (usage): what was named does not go together.
 void fit_strategy(WriteOptions& options);

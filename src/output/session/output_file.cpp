@@ -1,14 +1,26 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+
 #include "device/devices.hpp"
 #include "mpi/verdict.hpp"
 #include "output/core/groups.hpp"
+#include "output/session/contents.hpp"
 #include "output/session/session.hpp"
 #include "tailrace/output.hpp"
 
 namespace tailrace::output {
 
 Stream make_stream(const std::string& name, const std::string& quantity, Selection selection, Cadence cadence,
-                   Reduction reduction, Index3 domain) {
+                   Reduction reduction, Index3 domain, h5::ElementType type) {
+  Problems problems("output " + name);
+  check_cadence(cadence, problems);
+  if (cadence.is_open()) problems.add("its samples have no last step", "give one");
+  if (const auto* boxes = std::get_if<Boxes>(&selection); boxes != nullptr && boxes->boxes.size() != 1)
+    problems.add(fmt::format("{} boxes", boxes->boxes.size()), "give one, and other boxes a stream each");
+  problems.throw_if_any();
   Stream stream{.name = name,
                 .quantity = quantity,
                 .unit = {},
@@ -16,16 +28,41 @@ Stream make_stream(const std::string& name, const std::string& quantity, Selecti
                 .reduction = reduction,
                 .cadence = std::move(cadence),
                 .datasets = {}};
-  stream.datasets = {values_dataset(stream, domain, h5::ElementType::float32)};
+  stream.datasets = {values_dataset(stream, domain, type)};
   return stream;
 }
 
 namespace {
 
+/// The steps that the streams' samples say are to come; 0 where one of them is open.
+StepIndex planned_steps(const std::vector<Stream>& streams) {
+  StepIndex planned = 0;
+  for (const auto& stream : streams) {
+    if (stream.cadence.is_open()) return 0;
+    planned = std::max(planned, stream.cadence.last);
+  }
+  return planned;
+}
+
 FileHead head_of(const OutputContents& contents) {
   FileHead head;
+  add_step_counts(planned_steps(contents.streams), head);
   for (const auto& stream : contents.streams) add_group(stream, words_of(stream), contents.frame, head);
   return head;
+}
+
+/// Returns whether the stream takes a sample after step `after` and before step `before`.
+bool is_due_between(const Stream& stream, StepIndex after, StepIndex before) {
+  const Cadence& cadence = stream.cadence;
+  if (stream.reduction == Reduction::final) return after < cadence.last && cadence.last < before;
+  return cadence.samples_until(before - 1) > cadence.samples_until(after);
+}
+
+/// The contents, if they are right. @collective{comm}
+OutputContents checked(mpi::CommView comm, const std::string& path, OutputContents contents,
+                       const WriteOptions& options) {
+  check_contents(comm, path, contents, options);
+  return contents;
 }
 
 /// The device of this rank, if it has one. @collective{comm}
@@ -42,28 +79,68 @@ std::unique_ptr<device::Device> device_of(mpi::CommView comm, const OutputConten
 class OutputFile::Impl {
  public:
   Impl(mpi::CommView comm, const std::string& path, OutputContents contents, const WriteOptions& options)
-      : contents_(std::move(contents)),
+      : path_(path),
+        contents_(checked(comm, path, std::move(contents), options)),
         device_(device_of(comm, contents_)),
         session_(comm, path, make_plan(contents_.streams, contents_.own_box, contents_.frame.domain),
                  head_of(contents_), options, log_, {.services = services()}) {}
 
-  Session& session() noexcept { return session_; }
+  /// Errors (usage): the file has been finished.
+  Session& session() {
+    if (finished_)
+      throw Error(ErrorKind::usage, path_ + ": a call after finish", "an OutputFile for each file");
+    return session_;
+  }
+  void sample(StepIndex step, const FieldLookup& field) {
+    session().guard([&] {
+      check_order(step > last_sample_, step, fmt::format("step {} is sampled", step));
+      last_sample_ = step;
+    });
+    session_.sample(step, field);
+  }
+  [[nodiscard]] bool failed() const { return session_.failure().has_value(); }
 
   void finish(StepIndex last_step) {
+    session().check_together([&] {
+      check_order(last_step >= last_sample_, last_step + 1, fmt::format("finished after step {}", last_step));
+    });
+    finished_ = true;
     FileTail tail;
-    for (const auto& stream : contents_.streams) add_last_step(stream, contents_.frame, last_step, tail);
+    const StepIndex planned = planned_steps(contents_.streams);
+    if (planned > 0) put_step_count(steps_path, std::max(planned, last_step), tail);
+    put_step_count(steps_done_path, last_step, tail);
+    for (const auto& stream : contents_.streams)
+      if (stream.reduction != Reduction::final || last_sample_ >= stream.cadence.last)  // else it has none
+        add_last_step(stream, contents_.frame, last_step, tail);
     session_.finish(last_step, tail);
   }
 
  private:
+  /// Errors (usage): not `ascends`, or a stream has had no sample of a due step before `before`. `what` says
+  /// what is to be done.
+  void check_order(bool ascends, StepIndex before, const std::string& what) const {
+    if (!ascends)
+      throw Error(ErrorKind::usage,
+                  fmt::format("{}: {} after a sample of step {}", path_, what, last_sample_),
+                  "steps that ascend, each once");
+    for (const auto& stream : contents_.streams)
+      if (is_due_between(stream, last_sample_, before))
+        throw Error(ErrorKind::usage,
+                    fmt::format("{}: {}, and output {} has no sample of a step that was due before", path_,
+                                what, stream.name),
+                    "a call of `sample` for each step in which samples are due");
+  }
   [[nodiscard]] SessionServices services() const {
     return {.device = device_.get(), .device_stream = contents_.device ? contents_.device->stream : nullptr};
   }
 
+  std::string path_;
   OutputContents contents_;
   trace::Log log_{"main"};
   std::unique_ptr<device::Device> device_;
   Session session_;
+  StepIndex last_sample_ = std::numeric_limits<StepIndex>::min();  ///< of the calls of `sample`
+  bool finished_ = false;
 };
 
 OutputFile::OutputFile(mpi::CommView comm, const std::string& path, OutputContents contents,
@@ -73,10 +150,10 @@ OutputFile::OutputFile(mpi::CommView comm, const std::string& path, OutputConten
 OutputFile::~OutputFile() = default;
 
 void OutputFile::sample(StepIndex step, const FieldLookup& field) {
-  impl_->session().sample(step, field);
+  impl_->sample(step, field);
 }
 bool OutputFile::failed() const {
-  return impl_->session().failure().has_value();
+  return impl_->failed();
 }
 StepIndex OutputFile::flush() {
   return impl_->session().flush_all();

@@ -52,7 +52,8 @@ void OutputPipeline::guard(const std::function<void()>& action) {
   try {
     action();
   } catch (const Error& error) {
-    if (error.info().kind != ErrorKind::resource) throw;
+    const auto kind = error.info().kind;
+    if (kind != ErrorKind::resource && kind != ErrorKind::usage) throw;
     if (!failure_) failure_ = error.info();
     arriving_.clear();  // what a failed device was to bring does not come
   }

@@ -46,8 +46,8 @@ class OutputPipeline {
   void submit(Lease job, const device::Event* arrival = nullptr);
   /// The first failure of a write, or of a device, if any. @local
   [[nodiscard]] std::optional<ErrorInfo> failure() const { return failure_ ? failure_ : writer_->failure(); }
-  /// Calls what gives work to a device, unless that has failed. If it fails now, the output has failed.
-  /// @local
+  /// Calls what takes fields of the program or gives work to a device, unless the output has failed. If a
+  /// field is wrong (usage) or the device fails now (resource), the output has failed. @local
   void guard(const std::function<void()>& action);
   /// True if a job that is submitted now would be written at once. @local
   [[nodiscard]] bool idle() const { return arriving_.empty() && writer_->idle(); }
@@ -77,7 +77,7 @@ class OutputPipeline {
   std::unique_ptr<Writer> writer_;
   std::map<const std::byte*, device::Pin> pins_;  ///< of its buffers
   std::deque<Arriving> arriving_;                 ///< in the order of their submission
-  std::optional<ErrorInfo> failure_;              ///< of the device
+  std::optional<ErrorInfo> failure_;              ///< of the device, or of a field
 };
 
 }  // namespace tailrace::output

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "output/session/sampler.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstring>
 
-#include "base/check.hpp"
 #include "output/core/pack.hpp"
+#include "tailrace/error.hpp"
 
 namespace tailrace::output {
 
@@ -38,6 +40,22 @@ std::vector<std::vector<SomeValues>> values_of_jobs(const std::vector<Share>& sh
   return jobs;
 }
 
+std::string text_of(const Box& box) {
+  const auto& [lo, hi] = box;
+  return fmt::format("x {} to {}, y {} to {}, z {} to {}", lo.x, hi.x - 1, lo.y, hi.y - 1, lo.z, hi.z - 1);
+}
+
+/// What is wrong with a field that a program gives; nothing if it can be sampled.
+std::string fault_of(const FieldView& view, const Box& own_box, bool has_device) {
+  if (view.data == nullptr) return "has no data";
+  if (view.type != h5::ElementType::float32 && view.type != h5::ElementType::float64)
+    return fmt::format("has elements of {}", h5::to_string(view.type));
+  if (intersect(view.box, own_box) != own_box) return fmt::format("is of {}", text_of(view.box));
+  if (view.memory == Memory::device && !has_device)
+    return "is in the memory of a device that the output was not given";
+  return {};
+}
+
 }  // namespace
 
 std::vector<RunningStream> running_streams(const Plan& plan) {
@@ -50,10 +68,11 @@ std::vector<RunningStream> running_streams(const Plan& plan) {
   return streams;
 }
 
-Sampler::Sampler(const Plan& plan, std::vector<RunningStream> streams, OutputPipeline& pipeline,
+Sampler::Sampler(const Plan& plan, std::vector<RunningStream> streams, int rank, OutputPipeline& pipeline,
                  trace::Log& log, std::unique_ptr<DeviceSampler> device, std::unique_ptr<RowPlaces> rows)
     : plan_(plan),
       streams_(std::move(streams)),
+      rank_(rank),
       pipeline_(pipeline),
       log_(log),
       staged_extents_per_step_(shares_of(plan).size()),
@@ -75,11 +94,15 @@ bool Sampler::reduces() const noexcept {
 
 FieldView Sampler::field_of(const PlannedStream& stream, const FieldLookup& field) const {
   const FieldView view = field(stream.quantity);
-  TAILRACE_CHECK(view.data != nullptr && intersect(view.box, plan_.own_box) == plan_.own_box,
-                 "the field of a quantity covers this rank's box");
-  TAILRACE_CHECK(view.memory == Memory::host || device_ != nullptr,
-                 "an output of fields in a device's memory was given the device");
-  return view;
+  const auto fault = fault_of(view, plan_.own_box, device_ != nullptr);
+  if (fault.empty()) return view;
+  throw Error(ErrorInfo{.kind = ErrorKind::usage,
+                        .message = fmt::format("output {}: the field {} of rank {} {}", stream.name,
+                                               stream.quantity, rank_, fault),
+                        .path = {},
+                        .rank = rank_,
+                        .hint = fmt::format("32-bit or 64-bit floats at all points of the own box, {}",
+                                            text_of(plan_.own_box))});
 }
 
 // Samples

@@ -27,10 +27,10 @@ std::vector<RunningStream> running_streams(const Plan& plan);
 /// constructor outlives it.
 class Sampler {
  public:
-  /// `streams` are those of the plan, as far as they have come. `device`: null if all fields are in the
-  /// host's memory. `rows`: null where they have no places.
-  Sampler(const Plan& plan, std::vector<RunningStream> streams, OutputPipeline& pipeline, trace::Log& log,
-          std::unique_ptr<DeviceSampler> device, std::unique_ptr<RowPlaces> rows);
+  /// `streams` are those of the plan, as far as they have come; `rank` is for messages. `device`: null if all
+  /// fields are in the host's memory. `rows`: null where they have no places.
+  Sampler(const Plan& plan, std::vector<RunningStream> streams, int rank, OutputPipeline& pipeline,
+          trace::Log& log, std::unique_ptr<DeviceSampler> device, std::unique_ptr<RowPlaces> rows);
 
   /// The jobs of the reductions that all ranks take part in, for sinks whose writes are collective.
   /// @collective{comm}
@@ -91,6 +91,7 @@ class Sampler {
 
   const Plan& plan_;
   std::vector<RunningStream> streams_;
+  int rank_;
   OutputPipeline& pipeline_;
   trace::Log& log_;
   std::size_t staged_extents_per_step_;

@@ -17,19 +17,6 @@
 
 namespace tailrace::output {
 
-namespace {
-
-/// Takes over who writes, and nothing else.
-void take_strategy(const WriteOptions& from, WriteOptions& to) {
-  to.strategy = from.strategy;
-  to.buffers = from.buffers;
-  to.group = from.group;
-  to.writers = from.writers;
-  to.send_waits = from.send_waits;
-}
-
-}  // namespace
-
 class Session::Impl {
  public:
   Impl(mpi::CommView comm, const std::string& path, Plan plan, const FileHead& head,
@@ -46,6 +33,7 @@ class Session::Impl {
     const auto& resume = context.resume;
     std::vector<RunningStream> streams;
     mpi::collectively(comm_, [&] {
+      check_counts(options_);
       check_streams_fit(plan_, options_, resume.after);
       if (resume.after > 0) check_resumes(options_);
       shares_ = place(plan_, options_, comm_.is_root());
@@ -67,7 +55,7 @@ class Session::Impl {
                          .writer_cpus = writer_cpus_});
     commits_ = create_commits(*sink_);
     pipeline_.emplace(*commits_, account_, log_);
-    sampler_.emplace(plan_, std::move(streams), *pipeline_, log_,
+    sampler_.emplace(plan_, std::move(streams), comm_.rank(), *pipeline_, log_,
                      make_device_sampler(comm_, services_, plan_),
                      make_row_places(comm_, plan_, path_, options_, resume.after));
     if (automatic) start_auto_tuner(resume.after);
@@ -193,6 +181,13 @@ class Session::Impl {
     ranks_.close();
     throw_if_any(failure);
     throw_if_any(close_failure);
+  }
+
+  void guard(const std::function<void()>& check) { pipeline_->guard(check); }
+
+  void check_together(const std::function<void()>& check) {
+    if (mpi::max(comm_, std::int64_t{pipeline_->failure().has_value()}) == 0)
+      throw_if_any(ranks_.failure_of(check, close_limit_s));
   }
 
   [[nodiscard]] Sampler& sampler() noexcept { return *sampler_; }
@@ -350,7 +345,7 @@ class Session::Impl {
     throw_if_any(pipeline_->failure());
   }
 
-  /// What counts on the samples up to a step must not go on without them.
+  /// What counts on the samples up to a step must not continue without them.
   void require(StepIndex committed, StepIndex step) const {
     if (committed >= step) return;
     throw Error(ErrorInfo{.kind = ErrorKind::internal,
@@ -437,6 +432,12 @@ const WriteOptions& Session::options() const noexcept {
 }
 const std::shared_ptr<const ProcessPlacement>& Session::placement() const noexcept {
   return impl_->placement();
+}
+void Session::guard(const std::function<void()>& check) {
+  impl_->guard(check);
+}
+void Session::check_together(const std::function<void()>& check) {
+  impl_->check_together(check);
 }
 std::optional<ErrorInfo> Session::failure() const {
   return impl_->failure();

@@ -100,6 +100,11 @@ class Session {
   /// share a verdict in each step anyway. @local
   void mark_committed(StepIndex step) noexcept;
 
+  /// Runs `check`, unless the output has failed; an error (usage) there is its failure. @local
+  void guard(const std::function<void()>& check);
+  /// Runs `check` on this rank and shares its outcome: every rank throws the same error or none, and the file
+  /// stays open. Nothing is checked if the output has failed on any rank. @collective{comm}, synchronises.
+  void check_together(const std::function<void()>& check);
   /// The first failure of this rank's writer, if any. @local
   [[nodiscard]] std::optional<ErrorInfo> failure() const;
 
