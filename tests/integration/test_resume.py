@@ -390,7 +390,7 @@ def test_killed_again_and_again(simulation, ranks, strategy, compress, tmp_path,
 
 @pytest.mark.parametrize("ranks", [1, 3])
 def test_killed_with_samples_in_chunks_that_take_more(ranks, tmp_path, whole):
-    """What a checkpoint counts on is in a compressed file, too, and at its old place whenever a kill comes."""
+    """What a checkpoint counts on is in a compressed file, too, whenever a kill comes."""
     computation = Computation("ultrasound", tmp_path, OFTEN)
     kill_three_times(computation, ranks, "--sink", "hdf5-chunked")
     whole.assert_reached("ultrasound", computation.datasets())
