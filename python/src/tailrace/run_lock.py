@@ -32,12 +32,20 @@ def held(run_dir: Path) -> Iterator[int]:
         raise CommandError(f"{run_dir}: there is no such run directory.") from None
     try:
         wait_for_lock(descriptor, path)
-        with suppress(OSError):  # what is noted is only for messages
-            os.ftruncate(descriptor, 0)
-            os.write(descriptor, f"{socket.gethostname()} {os.getpid()}\n".encode())
-        yield descriptor
+        note(descriptor, f"{socket.gethostname()} {os.getpid()}\n")
+        try:
+            yield descriptor
+        finally:
+            note(descriptor, "")
     finally:
         os.close(descriptor)
+
+
+def note(descriptor: int, text: str) -> None:
+    """Says in the file who holds it, which is only for messages."""
+    with suppress(OSError):
+        os.ftruncate(descriptor, 0)
+        os.pwrite(descriptor, text.encode(), 0)
 
 
 @contextmanager
