@@ -181,9 +181,9 @@ void ChunkFile::write_chunk(std::size_t dataset, const ChunkPlace& place, std::s
   throw_if_failed();
   uncommitted_bytes_ += static_cast<std::int64_t>(bytes.size());
   changed_ = true;
-  // The chunk's old bytes, to which the file still refers, are free for HDF5: nothing may be put there
-  // before.
-  if (stream.continues(place)) commit(false);
+  // The chunk's old bytes, to which the file still refers, may be free for HDF5: nothing may be put there
+  // before. When it is written again it keeps its place.
+  if (stream.continues(place) && continued_.insert({dataset, place.number}).second) commit(false);
 }
 
 void ChunkFile::add_values(const ExtentHead& head, std::span<const std::byte> bytes) {

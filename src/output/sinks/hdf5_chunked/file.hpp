@@ -6,6 +6,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <string>
 #include <thread>
 #include <vector>
@@ -93,7 +94,8 @@ class ChunkFile {
   const std::vector<ChunkedStream>& datasets_;
   int level_;
   PagedStorage storage_;
-  std::optional<h5::File> file_;  // after the storage, through which it is open
+  std::optional<h5::File> file_;                              // after the storage, through which it is open
+  std::set<std::pair<std::size_t, std::int64_t>> continued_;  ///< chunks that were, in this run
   std::vector<std::optional<h5::ChunkedDataset>> open_datasets_;
   std::map<std::size_t, GrowingStream> growing_;  ///< by their first dataset
   OpenChunks open_;
