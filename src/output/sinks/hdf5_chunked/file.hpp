@@ -94,11 +94,11 @@ class ChunkFile {
   const std::vector<ChunkedStream>& datasets_;
   int level_;
   PagedStorage storage_;
-  std::optional<h5::File> file_;                              // after the storage, through which it is open
-  std::set<std::pair<std::size_t, std::int64_t>> continued_;  ///< chunks that were, in this run
+  std::optional<h5::File> file_;  // after the storage, through which it is open
   std::vector<std::optional<h5::ChunkedDataset>> open_datasets_;
   std::map<std::size_t, GrowingStream> growing_;  ///< by their first dataset
   OpenChunks open_;
+  std::set<std::pair<std::size_t, std::int64_t>> continued_;  ///< chunks that this run has written again
   std::vector<StepIndex> steps_;    ///< the step up to which each rank's samples were taken in
   std::vector<StepIndex> arrived_;  ///< and up to which its commit marks have come, -1 before the first
   StepIndex last_step_ = 0;         ///< that of which something has come
