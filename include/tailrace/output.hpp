@@ -89,8 +89,9 @@ class OutputFile {
 
   /// Writes the reductions and closes the file. The object takes no more calls, but for `failed`, and refuses
   /// them by an error (usage). @collective{comm}, synchronises. Errors, the same on all ranks: (io, usage) as
-  /// `flush`; the file says then which samples it holds. (usage) a step before the last one sampled, or
-  /// samples that were due up to `last_step` and not taken; the file stays open.
+  /// `flush`, and where samples that were due up to `last_step` were not taken or the ranks give different
+  /// steps; the file says then which samples it holds. (usage) a step before the last one sampled; the file
+  /// stays open.
   /// @param last_step  the step of the last state, whether a sample was due or not; the same on all ranks
   void finish(StepIndex last_step);
 

@@ -130,6 +130,9 @@ MPI_CASE("options and streams that nothing can follow are refused", ranks{1, 2})
         "an output with 0 buffers");
   CHECK(refusal([](Program& one) { one.options.writers = 0; }) == "an output with 0 writers");
   CHECK(refusal([](Program& one) {
+          one.options.strategy = "leaders", one.options.sink = "hdf5-chunked";
+        }).find("--write leaders does not go with --sink hdf5-chunked") == 0);
+  CHECK(refusal([](Program& one) {
           one.contents.streams[0].cadence.every = 0;
         }).find("samples every 0 steps") != std::string::npos);
   CHECK(refusal([](Program& one) {
@@ -151,8 +154,9 @@ MPI_CASE("a file that was finished takes no more calls", ranks{1, 2}) {
 
 MPI_CASE("a field that cannot be sampled on one rank is the same error on all, at the end", ranks{1, 2, 3}) {
   const int failing = comm.size() - 1;
-  const auto error = [&](const std::function<void(FieldView&)>& change) {
+  const auto error_with = [&](const char* sink, const std::function<void(FieldView&)>& change) {
     Program program(comm);
+    program.options.sink = sink;
     program.open();
     program.sample(1);
     if (comm.rank() == failing) change(program.view);
@@ -162,6 +166,11 @@ MPI_CASE("a field that cannot be sampled on one rank is the same error on all, a
     CHECK(refusal.kind == ErrorKind::usage);
     CHECK(refusal.rank == failing);
     return refusal.message;
+  };
+  const auto error = [&](const std::function<void(FieldView&)>& change) {
+    const auto message = error_with("hdf5", change);
+    CHECK(error_with("hdf5-chunked", change) == message.c_str());
+    return message;
   };
   const auto wrong = fmt::format("output peak: the field p of rank {} ", failing);
   CHECK(error([](FieldView& view) { view.data = nullptr; }) == wrong + "has no data");
@@ -196,8 +205,49 @@ MPI_CASE("a step that is refused at the end leaves the file open", ranks{1, 2}) 
   Program program(comm);
   program.open();
   for (StepIndex step = 1; step <= 3; ++step) program.sample(step);
-  CHECK(test::error_of([&] { program.file->finish(4); }));
+  CHECK(test::error_of([&] { program.file->finish(2); }));
   CHECK(!test::error_of([&] { program.file->finish(3); }));
+}
+
+MPI_CASE("different last steps on the ranks end the output of all", ranks{2, 3}) {
+  for (const auto* const strategy : {"auto", "threads"})
+    for (const StepIndex sampled : {3, 4}) {
+      Program program(comm);
+      program.options.strategy = strategy;
+      program.open();
+      for (StepIndex step = 1; step <= sampled; ++step) program.sample(step);
+      const auto error = test::error_info_of([&] { program.file->finish(sampled + comm.rank()); });
+      CHECK(error.rank == 0);
+      CHECK_MESSAGE(error.message.find(fmt::format("finished after step {} on one rank, after step {} on",
+                                                   sampled, sampled + comm.size() - 1)) != std::string::npos,
+                    error.message);
+    }
+}
+
+/// Other ranks wait for it where the ranks decide or move samples together, for an hour at most.
+MPI_CASE("a sample that one rank leaves out ends the output of all, whoever waits for it", ranks{2, 3}) {
+  constexpr StepIndex last = 40;
+  const Cadence often{.first = 1, .every = 1, .last = last};
+  for (const auto& [strategy, sink] : {std::pair{"auto", "hdf5"},
+                                       {"auto", "hdf5-chunked"},
+                                       {"threads", "hdf5-chunked"},
+                                       {"leaders", "hdf5"},
+                                       {"blocking", "mpiio"}})
+    for (const int omitting : {0, 1})
+      for (const StepIndex omitted : {StepIndex{7}, last}) {
+        Program program(comm);
+        program.contents.streams = {make_stream("p", "p", Whole{}, often, Reduction::none, grid)};
+        program.options.strategy = strategy;
+        program.options.sink = sink;
+        program.open();
+        for (StepIndex step = 1; step <= last; ++step)
+          if (comm.rank() != omitting || step < omitted || step > omitted + 1) program.sample(step);
+        const auto error = test::error_info_of([&] { program.file->finish(last); });
+        CHECK(error.rank == omitting);
+        CHECK_MESSAGE(
+            error.message.find("output p has no sample of a step that was due before") != std::string::npos,
+            error.message);
+      }
 }
 
 MPI_CASE("a final stream whose step did not come has no value", ranks{1, 2}) {

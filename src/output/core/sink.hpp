@@ -62,6 +62,8 @@ class Exchange {
   /// Moves and writes everything that is left, once this rank's writer has flushed or failed.
   /// @collective{comm} of the sink, waits. Errors (io): the sink's own failures, on the ranks that see them.
   virtual void complete() = 0;
+  /// Informs the other ranks that no more samples come from this one. @local
+  virtual void fail() noexcept = 0;
   /// Ends the exchange without the other ranks: nothing is moved any more, and no writer waits for it. @local
   virtual void abandon() noexcept = 0;
 

@@ -89,7 +89,8 @@ void begin_auto(WriteOptions& options) {
 }
 
 AutoTuner::AutoTuner(const AutoTunerContext& context)
-    : consultation_(context.comm),
+    : comm_(mpi::Comm::duplicate(context.comm)),
+      consultation_(comm_),
       root_(context.comm.is_root()),
       options_(context.options),
       planner_(context.planner),

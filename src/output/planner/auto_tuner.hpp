@@ -92,6 +92,7 @@ class AutoTuner {
   void act_on(const std::string& answer, StepIndex step);
   Measurements measure_load(const AutoTunerContext& context);
 
+  mpi::Comm comm_;  ///< its own: a rank may be late with a question when the others share an outcome
   mpi::Consultation consultation_;
   bool root_;
   WriteOptions options_;

@@ -62,6 +62,7 @@ class ExchangedCommits final : public Commits {
   bool keeps_up(StepIndex step) override { return exchange_.keeps_up(step); }
   void finalize() override { exchange_.finalize(); }
   void complete() override { exchange_.complete(); }
+  void fail() noexcept override { exchange_.fail(); }
   void abandon() noexcept override { exchange_.abandon(); }
   void add_costs(Account& account) const noexcept override {
     account.write_s += exchange_.write_s();

@@ -55,6 +55,8 @@ class Commits {
   /// At the end: as `Exchange::complete`.
   virtual void complete() {}
   virtual void abandon() noexcept {}
+  /// As `Exchange::fail`.
+  virtual void fail() noexcept {}
   /// After `complete`: adds what moving samples has cost. @local
   virtual void add_costs(Account& /*account*/) const noexcept {}
 

@@ -9,6 +9,7 @@
 
 #include "mpi/alike.hpp"
 #include "output/core/plan.hpp"
+#include "output/registry/options.hpp"
 #include "tailrace/error.hpp"
 
 namespace tailrace::output {
@@ -100,11 +101,14 @@ void check_cover(mpi::CommView comm, const Box& own_box, const Index3& domain) {
 
 }  // namespace
 
-void check_contents(mpi::CommView comm, const std::string& path, const OutputContents& contents,
-                    const WriteOptions& options) {
+WriteOptions check_contents(mpi::CommView comm, const std::string& path, const OutputContents& contents,
+                            WriteOptions options) {
   check_alike(comm, path, contents, options);
+  options.strategy_given = true;  // a program names it, or it is auto, which goes with every sink
+  fit_strategy(options);
   check_streams(contents.streams, contents.frame.domain).throw_if_any();
   check_cover(comm, contents.own_box, contents.frame.domain);
+  return options;
 }
 
 }  // namespace tailrace::output

@@ -51,18 +51,12 @@ FileHead head_of(const OutputContents& contents) {
   return head;
 }
 
-/// Returns whether the stream takes a sample after step `after` and before step `before`.
-bool is_due_between(const Stream& stream, StepIndex after, StepIndex before) {
+/// The first step after `after` at which the stream takes a sample; open_end if there is none.
+StepIndex next_due(const Stream& stream, StepIndex after) {
   const Cadence& cadence = stream.cadence;
-  if (stream.reduction == Reduction::final) return after < cadence.last && cadence.last < before;
-  return cadence.samples_until(before - 1) > cadence.samples_until(after);
-}
-
-/// The contents, if they are right. @collective{comm}
-OutputContents checked(mpi::CommView comm, const std::string& path, OutputContents contents,
-                       const WriteOptions& options) {
-  check_contents(comm, path, contents, options);
-  return contents;
+  if (stream.reduction == Reduction::final) return after < cadence.last ? cadence.last : Cadence::open_end;
+  const StepIndex sample = cadence.samples_until(after);
+  return sample < cadence.samples() ? cadence.step_of(sample) : Cadence::open_end;
 }
 
 /// The device of this rank, if it has one. @collective{comm}
@@ -80,10 +74,11 @@ class OutputFile::Impl {
  public:
   Impl(mpi::CommView comm, const std::string& path, OutputContents contents, const WriteOptions& options)
       : path_(path),
-        contents_(checked(comm, path, std::move(contents), options)),
+        contents_(std::move(contents)),
+        options_(check_contents(comm, path, contents_, options)),
         device_(device_of(comm, contents_)),
         session_(comm, path, make_plan(contents_.streams, contents_.own_box, contents_.frame.domain),
-                 head_of(contents_), options, log_, {.services = services()}) {}
+                 head_of(contents_), options_, log_, {.services = services()}) {}
 
   /// Errors (usage): the file has been finished.
   Session& session() {
@@ -92,18 +87,20 @@ class OutputFile::Impl {
     return session_;
   }
   void sample(StepIndex step, const FieldLookup& field) {
-    session().guard([&] {
-      check_order(step > last_sample_, step, fmt::format("step {} is sampled", step));
-      last_sample_ = step;
-    });
+    const auto what = fmt::format("step {} is sampled", step);
+    session().guard([&] { check_ascends(step > last_sample_, what); });
+    leave_out_until(step, what);
+    last_sample_ = std::max(last_sample_, step);
     session_.sample(step, field);
   }
   [[nodiscard]] bool failed() const { return session_.failure().has_value(); }
 
   void finish(StepIndex last_step) {
-    session().check_together([&] {
-      check_order(last_step >= last_sample_, last_step + 1, fmt::format("finished after step {}", last_step));
-    });
+    const auto what = fmt::format("finished after step {}", last_step);
+    session();
+    leave_out_until(last_step + 1, what);
+    end_alike(last_step, what);
+    session_.check_together([&] { check_ascends(last_step >= last_sample_, what); });
     finished_ = true;
     FileTail tail;
     const StepIndex planned = planned_steps(contents_.streams);
@@ -116,19 +113,47 @@ class OutputFile::Impl {
   }
 
  private:
-  /// Errors (usage): not `ascends`, or a stream has had no sample of a due step before `before`. `what` says
-  /// what is to be done.
-  void check_order(bool ascends, StepIndex before, const std::string& what) const {
-    if (!ascends)
-      throw Error(ErrorKind::usage,
-                  fmt::format("{}: {} after a sample of step {}", path_, what, last_sample_),
-                  "steps that ascend, each once");
-    for (const auto& stream : contents_.streams)
-      if (is_due_between(stream, last_sample_, before))
+  /// Errors (usage): not `ascends`. `what` says what is to be done.
+  void check_ascends(bool ascends, const std::string& what) const {
+    if (ascends) return;
+    throw Error(ErrorKind::usage, fmt::format("{}: {} after a sample of step {}", path_, what, last_sample_),
+                "steps that ascend, each once");
+  }
+  /// Fails if samples were due before `before` and not taken. Takes part, without values, in what the ranks
+  /// do together at those steps: others may wait for it.
+  void leave_out_until(StepIndex before, const std::string& what) {
+    while (const Stream* const stream = first_due_before(before)) {
+      session_.guard([&] {
         throw Error(ErrorKind::usage,
                     fmt::format("{}: {}, and output {} has no sample of a step that was due before", path_,
-                                what, stream.name),
+                                what, stream->name),
                     "a call of `sample` for each step in which samples are due");
+      });
+      last_sample_ = next_due(*stream, last_sample_);
+      session_.sample(last_sample_, [](const std::string&) { return FieldView{}; });
+    }
+  }
+  /// The stream whose next sample is due first, if it is before `before`.
+  [[nodiscard]] const Stream* first_due_before(StepIndex before) const {
+    const Stream* first = nullptr;
+    for (const auto& stream : contents_.streams)
+      if (const auto due = next_due(stream, last_sample_); due < before) {
+        before = due;
+        first = &stream;
+      }
+    return first;
+  }
+  /// Fails on all ranks if they were given different last steps. @collective{comm}
+  void end_alike(StepIndex last_step, const std::string& what) {
+    const auto last = mpi::max(session_.comm(), last_step), first = -mpi::max(session_.comm(), -last_step);
+    if (first == last) return;
+    session_.guard([&] {
+      throw Error(
+          ErrorKind::usage,
+          fmt::format("{}: finished after step {} on one rank, after step {} on another", path_, first, last),
+          "the step of the last state, the same on all ranks");
+    });
+    leave_out_until(last + 1, what);
   }
   [[nodiscard]] SessionServices services() const {
     return {.device = device_.get(), .device_stream = contents_.device ? contents_.device->stream : nullptr};
@@ -136,6 +161,7 @@ class OutputFile::Impl {
 
   std::string path_;
   OutputContents contents_;
+  WriteOptions options_;
   trace::Log log_{"main"};
   std::unique_ptr<device::Device> device_;
   Session session_;

@@ -34,6 +34,7 @@ void OutputPipeline::pin(const Staging& buffer, device::Device& device) {
 }
 
 void OutputPipeline::submit(Lease job, const device::Event* arrival) {
+  if (failure_) return;  // its samples are not complete
   arriving_.push_back({std::move(job), arrival});
   hand_over();
 }
@@ -54,8 +55,9 @@ void OutputPipeline::guard(const std::function<void()>& action) {
   } catch (const Error& error) {
     const auto kind = error.info().kind;
     if (kind != ErrorKind::resource && kind != ErrorKind::usage) throw;
-    if (!failure_) failure_ = error.info();
+    failure_ = error.info();
     arriving_.clear();  // what a failed device was to bring does not come
+    commits_.fail();
   }
 }
 

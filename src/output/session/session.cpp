@@ -190,6 +190,7 @@ class Session::Impl {
       throw_if_any(ranks_.failure_of(check, close_limit_s));
   }
 
+  [[nodiscard]] mpi::CommView comm() const noexcept { return comm_; }
   [[nodiscard]] Sampler& sampler() noexcept { return *sampler_; }
   [[nodiscard]] std::optional<ErrorInfo> failure() const { return pipeline_->failure(); }
   [[nodiscard]] const PlanReport& plan_report() const noexcept {
@@ -426,6 +427,9 @@ bool Session::wait(WriteState state, StepIndex step, double limit_s) {
 }
 void Session::mark_committed(StepIndex step) noexcept {
   impl_->mark_committed(step);
+}
+mpi::CommView Session::comm() const noexcept {
+  return impl_->comm();
 }
 const WriteOptions& Session::options() const noexcept {
   return impl_->options();

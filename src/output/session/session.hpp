@@ -74,6 +74,8 @@ class Session {
   /// @collective{comm}. Errors: as `create_writer`; usage: one of the two strategies puts each sample
   /// into a file of its own and the other does not.
   void switch_writer(const WriteOptions& options);
+  /// The ranks of the session. @local
+  [[nodiscard]] mpi::CommView comm() const noexcept;
   /// The options in force. @local
   [[nodiscard]] const WriteOptions& options() const noexcept;
   /// Says where the processes of this machine run; for the services of further sessions. @local

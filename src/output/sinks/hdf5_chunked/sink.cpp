@@ -72,6 +72,7 @@ class Hdf5ChunkedSink final : public Sink, public Exchange {
   void finalize() override;
   StepIndex commit() override;
   void complete() override;
+  void fail() noexcept override { failed_ = true; }
   void abandon() noexcept override;
   [[nodiscard]] double write_s() const noexcept override { return file_ ? file_->write_s() : 0; }
   [[nodiscard]] double write_cpu_s() const noexcept override { return file_ ? file_->write_cpu_s() : 0; }
