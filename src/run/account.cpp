@@ -206,9 +206,12 @@ void write_account(mpi::CommView comm, const std::string& directory, const RunAc
   });
 }
 
-void write_lone_failure(const std::string& directory, const RunAccount& run, const ErrorInfo& error) {
+void write_failure(const std::string& directory, const RunAccount& run, StepIndex steps_done, int ranks,
+                   const ErrorInfo& error) {
   json account = head(run);
   account["status"] = to_string(Status::failed);
+  account["steps"] = steps_done;
+  account["ranks"] = ranks;
   account["error"] = to_json(error);
   write_whole(directory, account);
 }

@@ -40,8 +40,10 @@ std::optional<double> hidden_fraction(double visible_s, double output_s) noexcep
 void write_account(mpi::CommView comm, const std::string& directory, const RunAccount& run, const RunEnd& end,
                    const RankAccount& mine);
 
-/// Writes DIR/run.json for a failure that only this rank knows of, before it aborts the job. @local
-void write_lone_failure(const std::string& directory, const RunAccount& run, const ErrorInfo& error);
+/// Writes DIR/run.json for a run of so many ranks that fails in between, without the accounts of these. For a
+/// failure that only this rank knows of, before it aborts the job. @local
+void write_failure(const std::string& directory, const RunAccount& run, StepIndex steps_done, int ranks,
+                   const ErrorInfo& error);
 
 /// Description of a stream's datasets for `RunAccount::outputs`.
 nlohmann::json describe_streams(const std::vector<output::Stream>& streams);

@@ -226,13 +226,14 @@ DriveResult Run::Impl::drive(const SimulationCalls& simulation, const StepSpan& 
 
 void Run::Impl::start_steps(const StepSpan& steps, const Watch& watch) {
   account_.steps_planned = steps.planned;
-  account_.resumed_from = steps.done;
+  account_.resumed_from = steps_done_ = steps.done;
   watch_ = watch;
   progress_.emplace(comm_.is_root() ? options_.directory : "", steps.planned);
 }
 
 void Run::Impl::mark_step(const DriveResult& so_far) {
-  progress_->update("running", so_far.steps_done, session_->queued_steps());
+  steps_done_ = so_far.steps_done;
+  progress_->update("running", steps_done_, session_->queued_steps());
   report_warnings();
   report_plan();
   if (!watch_.ends_run && so_far.not_finite_at) report_not_finite(*so_far.not_finite_at);
@@ -439,7 +440,7 @@ void Run::Impl::write_failed_account(const ErrorInfo& error) const noexcept {
   std::error_code code;
   if (!tracing_ || std::filesystem::exists(options_.directory + "/run.json", code)) return;
   try {
-    write_lone_failure(options_.directory, account_, error);
+    write_failure(options_.directory, account_, steps_done_, comm_.size(), error);
   } catch (const Error& second) {
     if (error.rank < 0)
       print_error(options_.program, second.info());  // one that all share is reported already

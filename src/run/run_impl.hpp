@@ -102,6 +102,7 @@ class Run::Impl {
   std::vector<SampleTimes> sample_times_;
   std::optional<output::KeptReductions> kept_;  ///< refers to a run that is resumed, until its output is open
   StepIndex resumed_after_ = 0;
+  StepIndex steps_done_ = 0;
   bool counts_steps_ = false;  ///< the file has the numbers of steps from here
   std::unique_ptr<output::Session> session_;
   std::optional<Checkpointing> checkpointing_;

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Molecules that go wrong end the run on all ranks: one message with the step and the molecule, no hang."""
 
+import json
+import re
 from pathlib import Path
 
 import pytest
@@ -55,6 +57,18 @@ def assert_ends(ended: jobs.Ended, status: int, *words: str) -> None:
 def test_a_step_too_long(ranks, tmp_path):
     molecules = [*STILL[:61], LATTICE[61] + " 0 700 0", *STILL[62:]]
     assert_ends(run_job(molecules, tmp_path, ranks), 3, "step 1: molecule 62 moved by more than the cutoff")
+
+
+@pytest.mark.parametrize("ranks", [1, 3])
+def test_a_failure_in_between_says_how_far_the_run_came(ranks, tmp_path):
+    """It flies into its neighbours, and out of them too fast."""
+    molecules = [*STILL[:61], LATTICE[61] + " 300 0 0", *STILL[62:]]
+    ended = run_job(molecules, tmp_path, ranks)
+    assert ended.status == 3, ended
+    (step,) = re.findall(r"step (\d+): molecule", ended.err)
+    account = json.loads((tmp_path / "run" / "run.json").read_text())
+    assert (account["status"], account["steps"], account["ranks"]) == ("failed", int(step) - 1, ranks)
+    assert account["steps"] > 0
 
 
 @pytest.mark.parametrize("ranks", [1, 3])

@@ -106,9 +106,11 @@ TEST_CASE("a lone failure leaves an account with the reason") {
                         .offset = -1,
                         .rank = 2,
                         .hint = ""};
-  write_lone_failure(directory.path(), RunAccount(), error);
+  write_failure(directory.path(), RunAccount(), 7, 3, error);
   const auto json = nlohmann::json::parse(std::ifstream(directory.file("run.json")));
   CHECK(json["status"] == "failed");
+  CHECK(json["steps"] == 7);
+  CHECK(json["ranks"] == 3);
   CHECK(json["error"]["kind"] == "resource");
   CHECK(json["error"]["rank"] == 2);
   CHECK_FALSE(json["error"].contains("path"));
