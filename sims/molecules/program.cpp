@@ -11,6 +11,7 @@
 #include "base/text.hpp"
 #include "conversion.hpp"
 #include "h5md.hpp"
+#include "model_digests.hpp"
 #include "mpi/verdict.hpp"
 #include "options.hpp"
 #include "output/registry/options.hpp"
@@ -47,7 +48,7 @@ class Program final : public run::CaseProgram {
   std::optional<int> instead() override;
   void plan() override;
   void describe() override;
-  run::SimulationCalls make() override { return run::calls_of(*simulation_); }
+  run::SimulationCalls make() override;
   void begin(StepIndex done) override;
   void opened(output::Session& session) override;
   output::FieldLookup final_fields(output::Session& session) override;
@@ -125,6 +126,15 @@ run::RunSize Program::size() const {
 double Program::needed_bytes(int /*rank*/) const {
   constexpr double columns = 10;
   return molecules_ / ranks() * (sizeof(Molecule) + columns * sizeof(double));
+}
+
+run::SimulationCalls Program::make() {
+  auto calls = run::calls_of(*simulation_);
+  calls.state = [this, inputs = digests_of(problem().model)](checkpoint::StateArchive& archive) {
+    simulation_->state(archive);
+    checkpoint::pass_inputs(archive, options_.subject(), inputs);
+  };
+  return calls;
 }
 
 void Program::begin(StepIndex done) {

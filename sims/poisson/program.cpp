@@ -3,11 +3,16 @@
 
 #include <fmt/format.h>
 
+#include <array>
 #include <cstring>
 #include <limits>
 #include <optional>
+#include <span>
+#include <vector>
 
+#include "base/placed_digest.hpp"
 #include "base/text.hpp"
+#include "checkpoint/inputs.hpp"
 #include "mpi/verdict.hpp"
 #include "options.hpp"
 #include "rhs.hpp"
@@ -26,6 +31,23 @@ std::vector<std::byte> bytes_of(const std::vector<T>& values) {
   std::vector<std::byte> bytes(values.size() * sizeof(T));
   std::memcpy(bytes.data(), values.data(), bytes.size());
   return bytes;
+}
+
+/// What the solution follows from, by the keys of a case. @collective{comm}
+checkpoint::InputDigests inputs_of(mpi::CommView comm, const Problem& problem, const Box& own,
+                                   const AlignedVector<double>& rhs) {
+  const Grid& grid = problem.grid;
+  const Index3 part = own.extents();
+  PlacedDigest values;
+  const auto row = static_cast<std::size_t>(part.x);
+  for (std::int64_t z = 0; z < part.z; ++z)
+    for (std::int64_t y = 0; y < part.y; ++y)
+      values.add(std::span(rhs).subspan(static_cast<std::size_t>(z * part.y + y) * row, row),
+                 own.lo.x + grid.cells.x * (own.lo.y + y + grid.cells.y * (own.lo.z + z)));
+  return {{"problem.rhs", mpi::sum(comm, std::vector{values.sum()}).front()},
+          {"problem.boundary", placed_digest<double>(std::array{problem.wall})},
+          {"domain.sides", placed_digest<bool>(grid.periodic)},
+          {"domain.spacing_m", placed_digest<double>(grid.spacing_m)}};
 }
 
 /// One run, from the options to the account.
@@ -63,6 +85,7 @@ class Program final : public run::CaseProgram {
   Options& options_;
   BlockGrid blocks_;
   AlignedVector<double> rhs_;
+  checkpoint::InputDigests inputs_;
   std::optional<Solver> solver_;
   std::optional<double> error_;
 };
@@ -88,6 +111,7 @@ void Program::plan() {
   });
   const auto own = blocks_.own_box(comm_.rank());
   rhs_ = read_rhs(comm_, options_, own);
+  inputs_ = inputs_of(comm_, problem(), own, rhs_);
   auto outputs = run::resolve_outputs(comm_, options_,
                                       {.points = problem().grid.cells,
                                        .interior = Box::whole(problem().grid.cells),
@@ -130,7 +154,12 @@ void Program::describe() {
 run::SimulationCalls Program::make() {
   auto how = options_.fragments;
   how.workers = options_.threads;
-  return run::calls_of(solver_.emplace(comm_, problem(), blocks_, std::move(rhs_), how));
+  auto calls = run::calls_of(solver_.emplace(comm_, problem(), blocks_, std::move(rhs_), how));
+  calls.state = [this](checkpoint::StateArchive& archive) {
+    solver_->state(archive);
+    checkpoint::pass_inputs(archive, options_.subject(), inputs_);
+  };
+  return calls;
 }
 
 void Program::begin(StepIndex done) {

@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <set>
+
 #include "checkpoint/store.hpp"
 #include "contents.hpp"
 #include "mpi/verdict.hpp"
@@ -123,29 +125,39 @@ static std::vector<std::string> checkpoints_in(mpi::CommView comm, const std::st
   return paths;
 }
 
+/// Why none of them can be restored, each reason once.
+static Error no_checkpoint(const std::string& directory, const std::vector<ErrorInfo>& refusals) {
+  Problems problems(fmt::format("{}: no checkpoint to resume from", directory));
+  std::set<std::string> reasons;
+  for (const auto& refusal : refusals)
+    if (reasons.insert(refusal.message).second) problems.add(refusal.message, refusal.hint);
+  if (problems.empty()) problems.add("there is none", "give the directory of a run that wrote checkpoints");
+  return Error(ErrorInfo{
+      .kind = ErrorKind::input, .message = problems.message(), .path = directory, .rank = 0, .hint = {}});
+}
+
 Restored restore_newest(mpi::CommView comm, const std::string& directory, const std::string& simulation,
                         const StateFunction& state) {
   Restored restored;
+  std::vector<ErrorInfo> refusals;
   for (const auto& path : checkpoints_in(comm, directory)) {
     try {
       const Checkpoint checkpoint(comm, path, simulation);
       const auto left = checkpoint.restore(state);
       restored.step = checkpoint.step();
       restored.path = path;
+      for (const auto& refusal : refusals)
+        restored.warnings.push_back(fmt::format("skipped a checkpoint: {}", refusal.message));
       for (const auto& part : left)
         restored.warnings.push_back(
             fmt::format("{}: {} is not known to this program, and left out", path, part));
       return restored;
     } catch (const Error& error) {
       if (error.info().rank < 0) throw;  // the ranks do not know of each other any more
-      restored.warnings.push_back(fmt::format("skipped a checkpoint: {}", error.info().message));
+      refusals.push_back(error.info());
     }
   }
-  Problems problems(fmt::format("{}: no checkpoint to resume from", directory));
-  for (const auto& warning : restored.warnings) problems.add(warning);
-  if (problems.empty()) problems.add("there is none", "give the directory of a run that wrote checkpoints");
-  problems.throw_if_any();
-  return restored;
+  throw no_checkpoint(directory, refusals);
 }
 
 }  // namespace tailrace::checkpoint

@@ -252,8 +252,32 @@ def test_no_checkpoint_of_another_input(name, tmp_path):
         file[name][...] = values
     ended = computation.start("--resume", ranks=2).wait()
     assert ended.status == 2, ended
-    assert f"input.h5: not what the run began with: {name.removesuffix('_corners')}" in ended.err, ended
+    assert ended.err.count(f"input.h5: not what the run began with: {name.removesuffix('_corners')}") == 1
+    assert "MPI_ABORT" not in ended.err, ended  # all ranks know it
     assert contents(computation.run_dir) == before
+
+
+@pytest.mark.parametrize(
+    ("simulation", "before", "after", "names"),
+    [
+        ("molecules", "moment = 0.5", "moment = 0.6", "component 2"),
+        ("molecules", "sigma = 0.9", "sigma = 0.91", "component 2"),
+        ("molecules", "cutoff = 2.5", 'cutoff = 2.5\nlong_range = "none"', "model"),
+        ("poisson", '"smooth"', '"sines"', "problem.rhs"),
+        ("poisson", "[problem]", "spacing_m = [0.1, 0.1, 0.1]\n[problem]", "domain.spacing_m, problem.rhs"),
+    ],
+)
+def test_no_checkpoint_of_another_problem(simulation, before, after, names, tmp_path):
+    computation = Computation(simulation, tmp_path)
+    assert computation.start("--fault", "kill:step=30").wait().status != 0
+    files = contents(computation.run_dir)
+    case = computation.case.read_text()
+    assert before in case
+    computation.case.write_text(case.replace(before, after))
+    ended = computation.start("--resume", ranks=2).wait()
+    assert ended.status == 2, ended
+    assert ended.err.count(f"case.toml: not what the run began with: {names}. Fix: ") == 1, ended
+    assert contents(computation.run_dir) == files
 
 
 def test_what_another_simulation_left_stays_as_it_is(tmp_path):
