@@ -370,6 +370,21 @@ MPI_CASE("a file of another run is refused with all reasons, and stays as it is"
   mpi::barrier(comm);
 }
 
+MPI_CASE("a file without samples that were due before the step is not resumed after it", ranks{1, 2, 3}) {
+  const SharedDir directory(comm);
+  const auto path = output_of(directory.path());
+  CHECK(!run_segment(comm, directory.path(), {.to = 4, .ranks = comm.size(), .kept_at = 4}));
+  const auto before = comm.is_root() ? bytes_of_file(path) : "";
+  const auto error = run_segment(comm, directory.path(), {.from = 5, .ranks = comm.size()});
+  REQUIRE(error);
+  CHECK(error->kind == ErrorKind::input);
+  CHECK_MESSAGE(error->message.find("it has samples up to step 4 only, and whole takes some up to step 5") !=
+                    std::string::npos,
+                error->message);
+  if (comm.is_root()) CHECK(bytes_of_file(path) == before);
+  mpi::barrier(comm);
+}
+
 MPI_CASE("what is no output file, or is gone, is the same error on all ranks", ranks{1, 2, 3}) {
   const SharedDir directory(comm);
   const auto path = output_of(directory.path());

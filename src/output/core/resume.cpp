@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
+#include <optional>
 #include <set>
 
 #include "base/check.hpp"
@@ -119,6 +120,30 @@ void check_raw_files(const h5::File& file, const Plan& plan, Problems& problems)
     }
 }
 
+/// The last step up to which a file has all samples; nothing where it does not say so, as those of other
+/// programs.
+std::optional<StepIndex> recorded_steps(const h5::File& file) {
+  if (!file.has_dataset(commit_mark_path) || file.type(commit_mark_path) != h5::ElementType::uint64) return {};
+  std::vector<std::uint64_t> slots(h5::element_count(file.shape(commit_mark_path)));
+  file.read(commit_mark_path, std::span(slots));
+  if (slots.empty()) return {};
+  return static_cast<StepIndex>(*std::min_element(slots.begin(), slots.end()));
+}
+
+/// Samples up to the step must be in the file: nobody takes them again.
+void check_recorded(const h5::File& file, const Plan& plan, StepIndex after, Problems& problems) {
+  const auto recorded = recorded_steps(file);
+  if (!recorded) return;
+  const StepIndex until = *recorded > 0 ? *recorded : -1;  // not even a sample of step 0
+  for (const auto& stream : plan.streams)
+    if (stream.reduction == Reduction::none &&
+        stream.cadence.samples_until(after) > stream.cadence.samples_until(until))
+      return problems.add(
+          fmt::format("it has samples up to step {} only, and {} takes some up to step {}", *recorded,
+                      stream.name, after),
+          "resume from a checkpoint that the run has taken itself, or start from the beginning");
+}
+
 /// Returns whether a file has the running reductions of a plan in their group.
 Problems check_accumulators(const h5::File& file, const Plan& plan, const std::string& path) {
   Problems problems(path);
@@ -181,6 +206,7 @@ void check_resumable(const std::string& path, const Plan& plan, const FileHead& 
   if (!problems.empty())
     problems.add("the file was made with other options or for another input",
                  "run with the options and the input of the first segment, or start from the beginning");
+  check_recorded(file, plan, resume.after, problems);
   if (resume.kept == nullptr && !resume.accumulators.empty()) {
     problems.merge(check_accumulators(open_left_file(resume.accumulators), plan, resume.accumulators));
   }
