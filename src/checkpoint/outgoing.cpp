@@ -9,6 +9,7 @@
 #include "base/check.hpp"
 #include "manifest.hpp"
 #include "row_type.hpp"
+#include "tailrace/error.hpp"
 
 namespace tailrace::checkpoint {
 
@@ -124,7 +125,23 @@ std::vector<std::uint64_t> OutgoingSet::part(std::int64_t first_entry) const {
   return part;
 }
 
+/// Refuses fields that a file would have without some of their values. @collective{comm}
+static void check_covers(mpi::CommView comm, const std::vector<std::unique_ptr<OutgoingSet>>& sets) {
+  std::vector<std::uint64_t> mine;
+  for (const auto& set : sets) mine.push_back(set->cover().own);
+  const auto all = mpi::sum(comm, mine);
+  for (std::size_t i = 0; i < sets.size(); ++i)
+    if (all[i] != sets[i]->cover().all)
+      throw Error(ErrorInfo{
+          .kind = ErrorKind::input,
+          .message = fmt::format("the boxes of all ranks do not cover the field {} once", sets[i]->path()),
+          .path = {},
+          .rank = 0,
+          .hint = "each point of its domain in the box of one rank"});
+}
+
 std::vector<PlacedSet> place_sets(mpi::CommView comm, const std::vector<std::unique_ptr<OutgoingSet>>& sets) {
+  check_covers(comm, sets);
   std::vector<std::int64_t> mine;
   for (const auto& set : sets)
     mine.insert(mine.end(), {set->count(), set->stored_bytes(), set->entry_count()});

@@ -64,6 +64,13 @@ class OutgoingSet {
   /// have been made before.
   void place(std::int64_t first, std::int64_t first_byte);
 
+  /// What this rank's box adds to the `corner_sum` of all, and what the sum is if the boxes cover the domain
+  /// once; both 0 for what has no boxes.
+  struct Cover {
+    std::uint64_t own = 0, all = 0;
+  };
+  [[nodiscard]] virtual Cover cover() const { return {}; }
+
   /// Complete when all cells have been made: their entries, and the sum of the set's checksums.
   [[nodiscard]] const std::vector<std::uint64_t>& entries() const noexcept { return entries_; }
   [[nodiscard]] std::uint64_t sum() const noexcept { return sum_; }
@@ -122,8 +129,7 @@ struct PlacedSet {
 };
 
 /// Returns where the sets of all ranks lie one behind the other. Cells of compressed sets have been made
-/// before.
-/// @collective{comm}
+/// before. @collective{comm}. Errors (input), on all ranks: boxes that do not cover a field once.
 std::vector<PlacedSet> place_sets(mpi::CommView comm, const std::vector<std::unique_ptr<OutgoingSet>>& sets);
 
 }  // namespace tailrace::checkpoint

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/box_cover.hpp"
 #include "base/check.hpp"
 #include "manifest.hpp"
 #include "outgoing.hpp"
@@ -48,10 +49,13 @@ class OutgoingField final : public OutgoingSet {
     for (const Box& cell : cells_) add_cell(corners(cell), cell.volume());
   }
 
+  [[nodiscard]] Cover cover() const override {
+    return {.own = corner_sum(field_.box), .all = corner_sum(Box::whole(field_.domain))};
+  }
+
  private:
   [[nodiscard]] h5::DatasetSpec plain_spec(std::int64_t count) const override {
     const Index3& n = field_.domain;
-    TAILRACE_CHECK(count == n.volume(), "the boxes of all ranks cover the field once");
     return {fmt::format("/sets/{}/data", path()),
             {word(count)},
             field_.type,

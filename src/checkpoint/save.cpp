@@ -142,7 +142,7 @@ class Saving::Impl {
         },
         output::close_limit_s);
     const auto buffered = buffered_bytes(comm, sets_, packing);
-    placed_ = place_sets(comm, sets_);
+    clean_up_on_failure([&] { placed_ = place_sets(comm, sets_); });
     session_ = std::make_unique<output::Session>(comm, file(), make_plan(comm, origin.step, placed_),
                                                  inventory_.head(), writing_options(options, buffered), log,
                                                  output::SessionContext{.services = services});

@@ -369,6 +369,37 @@ MPI_CASE("what does not fit is refused with the reason", ranks{1, 2}) {
               "this run computes in");
 }
 
+MPI_CASE("boxes that do not cover a field once are refused, and nothing is left of the checkpoint",
+         ranks{1, 2, 3}) {
+  const SharedDir directory(comm);
+  constexpr Index3 domain{6, 5, 12};
+  const auto own = output::pattern::slabs(domain, comm.size())[static_cast<std::size_t>(comm.rank())];
+  std::vector<double> values(static_cast<std::size_t>(domain.volume()));
+  const auto refusal = [&](const std::function<void(Box&)>& change) {
+    Box box = own;
+    if (comm.rank() == comm.size() - 1) change(box);
+    const auto state = [&](StateArchive& archive) {
+      archive.component("waves", 1, [&](int) {
+        archive.field("p", {.data = values.data(),
+                            .domain = domain,
+                            .box = box,
+                            .stride_y = box.extents().x,
+                            .stride_z = box.extents().x * box.extents().y});
+      });
+    };
+    return test::error_info_of(
+        [&] { save(comm, directory.path(), {.simulation = "test", .program = "t", .step = 3}, state, 2); });
+  };
+  const auto gap = refusal([](Box& box) { box.hi.z -= 1; });
+  CHECK(gap.kind == ErrorKind::input);
+  CHECK(gap.message == "the boxes of all ranks do not cover the field waves/p once");
+  if (comm.size() > 1) CHECK(!refusal([](Box& box) { box.lo.z -= 1; }).message.empty());
+  // As many points as there are, some of them twice.
+  if (comm.size() > 1) CHECK(!refusal([](Box& box) { box.lo.z -= 1, box.hi.z -= 1; }).message.empty());
+  if (comm.is_root()) CHECK(std::filesystem::is_empty(directory.path()));
+  CHECK(refusal([](Box&) {}).message.empty());
+}
+
 MPI_CASE("what a program does not ask for is named, and what is not there refused", ranks{1, 2}) {
   Refusals refusals(comm);
   const auto left = Checkpoint(comm, refusals.path(), "test").restore([&](StateArchive& archive) {

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "base/box_cover.hpp"
 #include "mpi/alike.hpp"
 #include "output/core/plan.hpp"
 #include "output/registry/options.hpp"
@@ -73,25 +74,10 @@ void check_alike(mpi::CommView comm, const std::string& path, const OutputConten
               "the same on all ranks; only the own boxes, and the device, are a rank's own");
 }
 
-/// A number for the differences of "is this point in the box" along x, y and z, which are not zero at its
-/// corners only. Over boxes that cover a domain once the numbers add up to that of the domain, modulo 2^64.
-std::uint64_t corners_of(const Box& box) {
-  std::uint64_t sum = 0;
-  if (box.empty()) return sum;
-  for (const bool x : {false, true})
-    for (const bool y : {false, true})
-      for (const bool z : {false, true}) {
-        Fingerprint corner;
-        add(corner, Index3{x ? box.hi.x : box.lo.x, y ? box.hi.y : box.lo.y, z ? box.hi.z : box.lo.z});
-        sum += (x + y + z) % 2 == 0 ? corner.value() : 0 - corner.value();
-      }
-  return sum;
-}
-
 void check_cover(mpi::CommView comm, const Box& own_box, const Index3& domain) {
   const auto sums =
-      mpi::sum(comm, std::vector{corners_of(own_box), static_cast<std::uint64_t>(own_box.volume())});
-  if (sums[0] == corners_of(Box::whole(domain))) return;
+      mpi::sum(comm, std::vector{corner_sum(own_box), static_cast<std::uint64_t>(own_box.volume())});
+  if (sums[0] == corner_sum(Box::whole(domain))) return;
   throw Error(ErrorKind::input,
               fmt::format("the own boxes of all ranks do not cover the domain of {} x {} x {} points once: "
                           "together they have {} points, of {}",
