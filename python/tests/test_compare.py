@@ -230,3 +230,10 @@ def test_command_bad_input(tmp_path):
         assert reason in answer.err and bad in answer.err and answer.err.count("\n") == 1
     assert command.tailrace("compare", tmp_path / "good.h5", tmp_path / "empty").status == 2
     assert command.tailrace("compare", tmp_path / "good.h5", tmp_path / "good.h5", "nothing").status == 2
+
+
+@pytest.mark.parametrize("threshold", [math.nan, -1e-3])
+def test_a_threshold_that_is_none(threshold, tmp_path):
+    a = write(tmp_path / "a.h5", p=np.ones(3))
+    with pytest.raises(ValueError, match="a threshold of"):
+        compare_files(a, a, threshold=threshold)

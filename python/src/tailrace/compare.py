@@ -264,8 +264,11 @@ def compare_files(
     """Compares two files or run directories: a dataset, a group, or everything but metadata.
 
     With `recorded`, only what both files hold complete is compared: the recorded steps of every series, and
-    the other datasets where both runs were closed in good order.
+    the other datasets where both runs were closed in good order. Raises `ValueError` for a threshold that is
+    negative or no number, with which no difference would count.
     """
+    if threshold is not None and not threshold >= 0:
+        raise ValueError(f"a threshold of {threshold}. Fix: 0 or more")
     result = Comparison(str(a), str(b), threshold)
     with kwave.open_file(a) as file_a, kwave.open_file(b) as file_b:
         names = _names(file_a, file_b, path)
