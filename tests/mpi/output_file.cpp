@@ -140,6 +140,15 @@ MPI_CASE("options and streams that nothing can follow are refused", ranks{1, 2})
         }).find("do not ascend") != std::string::npos);
 }
 
+MPI_CASE("a program that names no strategy gets one that goes with its sink", ranks{1, 2}) {
+  for (const auto* const sink : {"hdf5", "hdf5-chunked", "mpiio"}) {
+    Program program(comm);
+    program.options.sink = sink;
+    program.run(4);
+    if (comm.is_root()) CHECK(count_in(h5::File::open(program.path), steps_done_path) == 4);
+  }
+}
+
 MPI_CASE("a file that was finished takes no more calls", ranks{1, 2}) {
   Program program(comm);
   program.run(4);

@@ -90,7 +90,7 @@ void check_cover(mpi::CommView comm, const Box& own_box, const Index3& domain) {
 WriteOptions check_contents(mpi::CommView comm, const std::string& path, const OutputContents& contents,
                             WriteOptions options) {
   check_alike(comm, path, contents, options);
-  options.strategy_given = true;  // a program names it, or it is auto, which goes with every sink
+  options.strategy_given = options.strategy != WriteOptions().strategy;  // that one gives way to the sink's
   fit_strategy(options);
   check_streams(contents.streams, contents.frame.domain).throw_if_any();
   check_cover(comm, contents.own_box, contents.frame.domain);
