@@ -46,8 +46,9 @@ struct Verdict {
 };
 
 /// Compares every value of a rehearsal's file with the formula: those up to the commit mark must be there,
-/// later ones must be right or 0. Rms and mean may differ in the last digits. @local. Errors (input): the
-/// file cannot be read, or no rehearsal wrote it.
+/// later ones must be right or 0, or the first bytes of the right one: a killed writer may stop in a value.
+/// Rms and mean may differ in the last digits. @local. Errors (input): the file cannot be read, or no
+/// rehearsal wrote it.
 Verdict verify(const std::string& path);
 
 /// The verdict for people, with the first wrong values.

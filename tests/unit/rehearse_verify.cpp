@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <doctest/doctest.h>
+#include <bit>
 
 #include <cmath>
 #include <fstream>
@@ -122,6 +123,15 @@ TEST_CASE("after the commit mark values are absent or right") {
   // A later value that is neither.
   verdict = verify(sample.write(3, 0, [](auto& values) { values.back() = 5; }));
   CHECK(verdict.wrong == 1);
+  // A later value of which a killed writer put six of the eight bytes; one that was counted on is wrong.
+  const auto cut = [](double& value) {
+    value = std::bit_cast<double>(std::bit_cast<std::uint64_t>(value) & 0xffffffffffffU);
+  };
+  const auto cut_at = [&](std::size_t at) {
+    return verify(sample.write(3, 0, [&](auto& values) { cut(values[at]); })).wrong;
+  };
+  CHECK(cut_at(301) == 0);
+  CHECK(cut_at(100) == 1);
   // Nothing recorded at all.
   CHECK(verify(sample.write(0, 0)).good());
 }
