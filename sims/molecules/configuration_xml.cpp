@@ -14,10 +14,6 @@ namespace {
 
 using Node = pugi::xml_node;
 
-bool is_true(const std::string& text) {
-  return text == "true" || text == "yes" || text == "on" || text == "1";
-}
-
 class Reader {
  public:
   Reader(const std::string& text, const std::string& path) : xml_(text, path) { result_.path = path; }
@@ -108,7 +104,7 @@ class Reader {
                                          .mass = xml_.needed(site, "mass"),
                                          .epsilon = xml_.needed(site, "epsilon"),
                                          .sigma = xml_.needed(site, "sigma"),
-                                         .shifted = is_true(xml_.text(site, "shifted").value_or("false"))});
+                                         .shifted = xml_.truth(site, "shifted", false)});
     };
     const auto add_dipole = [&] {
       const auto [direction, size] = moment(site, "dipolemoment");
@@ -148,7 +144,7 @@ class Reader {
 
   void read_start(Node start) {
     if (!start) return;
-    result_.ignore_start_time = is_true(xml_.text(start, "ignoreCheckpointTime").value_or("false"));
+    result_.ignore_start_time = xml_.truth(start, "ignoreCheckpointTime", false);
     const auto file = xml_.find(start, "file");
     const std::string type = file.attribute("type").value();
     if (type == "ASCII") {
@@ -202,8 +198,8 @@ class Reader {
     parallel.full_search_ranks = xml_.number<int>(node, "fullSearchThreshold");
     parallel.min_cells = xml_.number<int>(node, "minNumCellsPerDimension");
     parallel.imbalance = xml_.number(node, "rebalanceLimit");
-    if (const auto longest = xml_.text(node, "splitBiggestDimension"))
-      parallel.split_longest = is_true(*longest);
+    if (xml_.find(node, "splitBiggestDimension"))
+      parallel.split_longest = xml_.truth(node, "splitBiggestDimension", false);
     if (const auto grid = xml_.find(node, "MPIGridDims")) {
       std::array<int, 3> ranks{};
       for (std::size_t d = 0; d < 3; ++d)
@@ -232,6 +228,8 @@ class Reader {
   }
 
   void read_output(Node plugin) {
+    if (!xml_.truth_of_attribute(plugin, "enabled", true)) return xml_.pass_over(plugin);
+    xml_.truth(plugin, "incremental", true);
     Configuration::Output output;
     output.name = plugin.attribute("name").value();
     output.every = xml_.number<std::int64_t>(plugin, "writefrequency").value_or(1);

@@ -10,6 +10,7 @@
 #include <sstream>
 
 #include "step_writers.hpp"
+#include "words.hpp"
 
 namespace tailrace::molecules {
 
@@ -65,7 +66,7 @@ std::string writer_name(const Configuration::Output& output) {
 
 std::string writer_text(const Configuration::Output& output) {
   const auto option = output.options.find("incremental");
-  const bool counts = option == output.options.end() || (option->second != "0" && option->second != "false");
+  const bool counts = option == output.options.end() || truth_in(option->second).value_or(true);
   return fmt::format("{{name = {}, every = {}, prefix = {}, incremental = {}}}", quoted(writer_name(output)),
                      output.every, quoted(output.prefix), counts);
 }

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "native_case.hpp"
 #include "temp_dir.hpp"
 
 /// Configurations of MarDyn and of ls1 mardyn.
@@ -216,6 +217,39 @@ TEST_CASE("all problems of an old configuration together, with their lines") {
         "line 9: unknown word warpDrive"})
     CHECK(has(message, part));
   CHECK(has(refusal("MDPProjectConfig\n"), "MDProjectConfig as the first word"));
+}
+
+TEST_CASE("words for true and false") {
+  const test::TempDir dir;
+  const auto with = [](const std::string& word) {
+    auto text = std::string(two_types);
+    return xml(text.replace(text.find(">true<"), 6, ">" + word + "<"));
+  };
+  for (const auto& [word, meant] : {std::pair{"TRUE", true},
+                                    {" yes ", true},
+                                    {"On", true},
+                                    {"1", true},
+                                    {"FALSE", false},
+                                    {"no", false},
+                                    {"Off", false},
+                                    {"0", false}}) {
+    CAPTURE(word);
+    std::ofstream(dir.file("case.xml")) << with(word);
+    CHECK(read_configuration(dir.file("case.xml")).model.components[0].lennard_jones[0].shifted == meant);
+  }
+  CHECK(has(refusal(with("maybe")), "moleculetype/site/shifted: \"maybe\" is neither true nor false"));
+}
+
+TEST_CASE("an output that is not enabled is none") {
+  const test::TempDir dir;
+  std::ofstream(dir.file("case.xml"))
+      << xml("", "",
+             "<output><outputplugin name=\"ResultWriter\" enabled=\"no\"><writefrequency>0</writefrequency>"
+             "<anything/></outputplugin><outputplugin name=\"XyzWriter\" enabled=\"yes\"/></output>");
+  const auto found = read_configuration(dir.file("case.xml"));
+  REQUIRE(found.outputs.size() == 1);
+  CHECK(found.outputs[0].name == "XyzWriter");
+  CHECK(found.warnings.empty());
 }
 
 TEST_CASE("a cutoff longer than half the box") {
