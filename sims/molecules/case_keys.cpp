@@ -38,7 +38,7 @@ std::vector<Key> domain_keys() {
            .fix = "steps = 1000"},
           {.name = "time.end",
            .type = real,
-           .meaning = "the time after which to end",
+           .meaning = "the time after which to end; step 0 has the time of the start file, or `start.time`",
            .otherwise = "this or `steps` is required",
            .limits = {least, largest}}};
 }
@@ -129,7 +129,7 @@ std::vector<Key> model_keys() {
           {.name = "model.reaction_field_epsilon",
            .type = real,
            .meaning = "of the continuum around dipoles",
-           .fallback = "1e10",
+           .otherwise = "as the start file says, or 1e10",
            .limits = {1, largest}},
           {.name = "model.long_range",
            .meaning = "`\"homogeneous\"`: what lies beyond the cutoff is added to energy and pressure for "
@@ -173,6 +173,11 @@ std::vector<Key> start_keys() {
        .type = boolean,
        .meaning = "whether the time that the file states is that of step 0",
        .otherwise = "`true`"},
+      {.name = "start.time",
+       .type = real,
+       .meaning = "of step 0",
+       .otherwise = "that of the file, or 0",
+       .limits = {-largest, largest}},
       {.name = "start.kind",
        .meaning =
            "instead of a file: `\"lattice\"`, face-centred cubic, or `\"droplet\"`, the same in a ball; "
@@ -226,7 +231,7 @@ std::vector<Key> start_keys() {
        .fix = "temperature = 1.8"},
       {.name = "thermostat.from_start",
        .type = boolean,
-       .meaning = "`true`: towards the temperature that the start file says",
+       .meaning = "`true`: towards the temperature that the start file says; 0 there: no thermostat",
        .otherwise = "`false`"}};
 }
 

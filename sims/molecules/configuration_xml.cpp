@@ -28,7 +28,7 @@ class Reader {
     read_time(simulation);
     const auto ensemble = xml_.find(simulation, "ensemble");
     expect_type(ensemble, "NVT");
-    result_.temperature = xml_.number(ensemble, "temperature");
+    read_temperature(ensemble);
     read_box(ensemble);
     read_components(xml_.find(ensemble, "components"));
     read_start(xml_.find(ensemble, "phasespacepoint"));
@@ -56,10 +56,22 @@ class Reader {
     result_.dt = xml_.needed(integrator ? integrator : simulation, "timestep");
     const auto run = xml_.find(simulation, "run");
     result_.time = xml_.number(run, "currenttime");
+    if (!std::isfinite(result_.time.value_or(0)))
+      xml_.problem(run, fmt::format("currenttime: {} is no time", *result_.time), "a number");
     result_.steps = xml_.number<std::int64_t>(run, "production/steps");
     if (const auto steps = xml_.number<std::int64_t>(run, "equilibration/steps"); steps.value_or(0) > 0)
       result_.warnings.push_back(
           fmt::format("{}: run/equilibration/steps has no effect: all steps are alike", result_.path));
+  }
+
+  /// Of the ensemble, or of a thermostat in its place; 0 says that there is none.
+  void read_temperature(Node node) {
+    const auto target = xml_.number(node, "temperature");
+    if (!target) return;
+    if (!(*target >= 0) || !std::isfinite(*target))
+      xml_.problem(xml_.find(node, "temperature"), fmt::format("{} is no temperature", *target),
+                   "a number above 0, or 0 for no thermostat");
+    result_.temperature = target;
   }
 
   void read_box(Node ensemble) {
@@ -178,7 +190,10 @@ class Reader {
 
     const auto field = xml_.find(algorithm, "electrostatic");
     expect_type(field, "ReactionField");
-    if (const auto epsilon = xml_.number(field, "epsilon")) model.reaction_field_epsilon = *epsilon;
+    if (const auto epsilon = xml_.number(field, "epsilon")) {
+      model.reaction_field_epsilon = *epsilon;
+      result_.states_field = true;
+    }
     const auto range = xml_.find(algorithm, "longrange");
     if (std::string_view(range.attribute("type").value()) == "none")
       model.long_range = LongRange::none;
@@ -223,7 +238,7 @@ class Reader {
       const std::string component = thermostat.attribute("componentId").value();
       if (!component.empty() && component != "global")
         xml_.problem(thermostat, "thermostats of components are not known here", "componentId=\"global\"");
-      if (const auto target = xml_.number(thermostat, "temperature")) result_.temperature = target;
+      read_temperature(thermostat);
     }
   }
 

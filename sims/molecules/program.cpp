@@ -64,6 +64,7 @@ class Program final : public run::CaseProgram {
     run::CaseOutputs outputs;
   };
   [[nodiscard]] Outputs resolve(const std::vector<run::OutputTable>& tables, std::int64_t molecules) const;
+  Start open_start(std::vector<std::string>& warnings);
   void check(const Start& start);
   StateInTransit state_of_run();
   void plan_outputs();
@@ -88,9 +89,18 @@ std::optional<int> Program::instead() {
   return convert([&](checkpoint::StateArchive& archive) { state->state(archive); }, state->formats());
 }
 
+/// Opens the start, and puts what follows from it into the resolved case.
+Start Program::open_start(std::vector<std::string>& warnings) {
+  Start start(comm_, options_.problem, warnings, options_.subject());
+  options_.steps = problem().steps;
+  options_.resolved["time"]["steps"] = problem().steps;
+  options_.resolved["model"]["reaction_field_epsilon"] = problem().model.reaction_field_epsilon;
+  return start;
+}
+
 void Program::plan() {
   std::vector<std::string> warnings = options_.warnings;
-  const Start start(comm_, options_.problem, warnings, options_.subject());
+  const auto start = open_start(warnings);
   for (const auto& warning : warnings) run_.warn(warning);
   molecules_ = start.count();
   check_memory();
@@ -164,7 +174,7 @@ Program::Outputs Program::resolve(const std::vector<run::OutputTable>& tables, s
 /// Without molecules. The files of the reference hold no sums over time, so that no outputs are planned.
 StateInTransit Program::state_of_run() {
   std::vector<std::string> warnings = options_.warnings;
-  const Start start(comm_, options_.problem, warnings, options_.subject());
+  static_cast<void>(open_start(warnings));
   simulation_.emplace(comm_, problem(), run_.log());
   using Into = StateInTransit::Into;
   const auto into = options_.conversion->format == run::our_format ? Into::run : Into::file;

@@ -252,6 +252,44 @@ TEST_CASE("an output that is not enabled is none") {
   CHECK(found.warnings.empty());
 }
 
+TEST_CASE("a temperature that is none") {
+  for (const char* value : {"nan", "-2", "inf"}) {
+    auto text = xml("");
+    text.replace(text.find(">0.9<"), 5, std::string(">") + value + "<");
+    CHECK(has(refusal(text), value));
+    CHECK(has(refusal(xml("", std::string("<thermostats><thermostat><temperature>") + value +
+                                  "</temperature></thermostat></thermostats>")),
+              "is no temperature"));
+  }
+}
+
+TEST_CASE("what a configuration says of the time and the dielectric constant") {
+  const test::TempDir dir;
+  const auto settings = [&](std::string text, const std::string& old, const std::string& now) {
+    if (!old.empty()) text.replace(text.find(old), old.size(), now);
+    std::ofstream(dir.file("case.xml")) << text;
+    std::vector<std::string> warnings;
+    std::string all;
+    for (const auto& one : settings_of(read_configuration(dir.file("case.xml")), warnings)) all += one + "\n";
+    for (const auto& one : warnings) all += "warning: " + one + "\n";
+    return all;
+  };
+  const std::string ignores = "<ignoreCheckpointTime>true</ignoreCheckpointTime>";
+  const auto ignored = settings(xml(""), "", "");
+  CHECK(has(ignored, "start.keep_time=false\n"));
+  CHECK(has(ignored, "run/currenttime 1.5 has no effect: with ignoreCheckpointTime"));
+  CHECK(has(settings(xml(""), ignores, ""), "run/currenttime 1.5 has no effect: the time in the state file"));
+  auto text = xml("");
+  text.replace(text.find("<file type=\"binary\">"),
+               text.find("</file>") - text.find("<file type=\"binary\">"), "<file type=\"ASCII\">a.inp");
+  CHECK(has(settings(text, ignores, ""), "start.time=1.5\n"));
+  CHECK(settings(text, "", "").find("start.time") == std::string::npos);
+  CHECK(ignored.find("reaction_field_epsilon") == std::string::npos);
+  CHECK(has(settings(xml("", "<electrostatic type=\"ReactionField\"><epsilon>78</epsilon></electrostatic>"),
+                     "", ""),
+            "model.reaction_field_epsilon=78\n"));
+}
+
 TEST_CASE("a cutoff longer than half the box") {
   auto text = xml("");
   text.replace(text.find("<lx>20"), 6, "<lx>9");
