@@ -47,12 +47,14 @@ std::vector<Key> domain_keys() {
 std::vector<Key> site_keys(const std::string& kind, const std::string& meaning, const std::string& fix,
                            const std::vector<std::pair<std::string, double>>& numbers) {
   const auto list = "component[]." + kind;
-  std::vector<Key> keys{{.name = list, .type = any, .meaning = meaning, .otherwise = "none", .fix = fix},
-                        {.name = list + "[].place",
-                         .type = reals,
-                         .meaning = "in the frame of the molecule",
-                         .otherwise = "`[0, 0, 0]`",
-                         .limits = {-largest, largest}}};
+  std::vector<Key> keys{
+      {.name = list, .type = any, .meaning = meaning, .otherwise = "none", .fix = fix},
+      {.name = list + "[].place",
+       .type = reals,
+       .meaning = "in the frame of the molecule: the origin is its centre of mass, the axes are its "
+                  "principal axes",
+       .otherwise = "`[0, 0, 0]`",
+       .limits = {-largest, largest}}};
   for (const auto& [name, low] : numbers)
     keys.push_back({.name = list + "[]." + name,
                     .type = real,
@@ -79,10 +81,12 @@ std::vector<Key> component_keys() {
       "list of Lennard-Jones centres: `{place = [0, 0, 0.4], mass = 1.0, epsilon = 1.0, sigma = 1.0, "
       "shifted = false}`",
       "lj = [{mass = 1.0, epsilon = 1.0, sigma = 1.0}]", {{"mass", 0}, {"epsilon", 0}, {"sigma", 0}}));
-  keys.push_back({.name = "component[].lj[].shifted",
-                  .type = boolean,
-                  .meaning = "`true` makes the energy 0 at the cutoff",
-                  .otherwise = "`false`"});
+  keys.push_back(
+      {.name = "component[].lj[].shifted",
+       .type = boolean,
+       .meaning = "`true` makes the energy 0 at the cutoff; between "
+                  "[different components](../explain/molecules_forces.md#between-components) it always is",
+       .otherwise = "`false`"});
   add(site_keys("charge", "point charges: `{place, charge, mass}`", "charge = [{charge = 1.0}]",
                 {{"mass", 0}, {"charge", -largest}}));
   add(site_keys("dipole", "point dipoles: `{place, direction = [0, 0, 1], moment}`",
@@ -133,8 +137,7 @@ std::vector<Key> model_keys() {
            .limits = {1, largest}},
           {.name = "model.long_range",
            .meaning = "`\"homogeneous\"`: what lies beyond the cutoff is added to energy and pressure for "
-                      "pairs that are "
-                      "not shifted; `\"none\"`",
+                      "pairs that are not shifted (those of different components always are); `\"none\"`",
            .fallback = "homogeneous",
            .words = {"homogeneous", "none"}},
           {.name = "model.charge_dipole_sign",

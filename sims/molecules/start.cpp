@@ -168,6 +168,9 @@ void Start::complete(Problem& problem, std::vector<std::string>& warnings, const
   check_numbers(problem.model, source, problems);
   check_time_step(problem, problems);
   problems.throw_if_any();
+  check_frames(problem.model, source, problems, warnings);
+  problems.throw_if_any();
+  warn_of_components(problem.model, source, warnings);
 }
 
 double Start::count() const {

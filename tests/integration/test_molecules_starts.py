@@ -177,6 +177,26 @@ def test_a_box_of_nine_digits(tmp_path):
         ([{"place": [0.2, 0, 0.2]}, {"place": [-0.2, 0, -0.2]}], ["principal axes"]),
     ],
 )
+def test_odd_frames_of_cases_are_refused(lj, words_of_it, tmp_path):
+    lj = [{"mass": 1.0, "epsilon": 1.0, "sigma": 1.0} | site for site in lj]
+    lattice = table("domain", length=[LENGTH] * 3) + table("start", kind="lattice", density=0.1)
+    ended = run(case(table("[component]", lj=lj), lattice), tmp_path, "--check", status=2)
+    for text in ["component[0]: its ", *words_of_it]:
+        assert text in ended.err, ended
+
+
+def test_odd_frames_and_molecules_that_never_turn_in_files_are_warned_of(tmp_path):
+    component = "1\n1 1 1 0 0\n0 0 0.2  1 1 1  0 0\n0 0 0  0 1\n0 0 0  1 0 0  1.5\n0 0 0\n1e10"
+    path = start_file(tmp_path / "start.inp", NumberOfComponents=component)
+    ended = run(case(from_file(path)), tmp_path, "--check")
+    for text in [
+        "start.inp: component 1: its centre of mass is at (0, 0, 0.2) of its frame; it is computed as it is",
+        "start.inp: component 1 has no moment of inertia about z and never turns there",
+        "start.inp: component 1 has a net charge of 1",
+    ]:
+        assert ended.err.count(text) == 1, ended
+
+
 def test_a_second_file_that_is_missing_and_an_empty_one(tmp_path):
     header = start_file(tmp_path / "state.restart")
     header.write_text(header.read_text().split(ROWS[0])[0])
@@ -194,3 +214,12 @@ def test_a_second_file_that_is_missing_and_an_empty_one(tmp_path):
         (3, "molecules of other ids than the start of the run has"),
     ],
 )
+def test_molecules_with_a_dipole_start_turned_any_way(tmp_path):
+    """Also those that never turn."""
+    atom = {"mass": 1.0, "epsilon": 1.0, "sigma": 1.0}
+    component = table("[component]", lj=[atom], dipole=[{"moment": 1.0}])
+    lattice = table("domain", length=[LENGTH] * 3) + table("start", kind="lattice", density=0.3)
+    run(case(component, lattice, output("turns", "orientation", every=1, initial=True)), tmp_path)
+    with h5py.File(tmp_path / "run/output.h5") as file:
+        turned = file["turns/values"][0]
+    assert np.abs(turned.mean(axis=0)).max() < 0.3 and np.allclose((turned**2).sum(axis=1), 1)

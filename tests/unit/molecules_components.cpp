@@ -74,3 +74,59 @@ TEST_CASE("numbers of a component that can be none") {
   CHECK(said_of(component).refuses("a coordinate of nan"));
 }
 
+TEST_CASE("sites that are not about the centre of mass") {
+  CHECK(said_of(pair({0, 0, -0.3}, {0, 0, 0.3})).nothing());
+  CHECK(said_of(pair({0, 0, -0.30001}, {0, 0, 0.3})).nothing());
+  const auto shifted = pair({0, 0, 0}, {0, 0, 0.6});
+  CHECK(said_of(shifted).refuses("component[0]: its centre of mass is at (0, 0, 0.3)"));
+  CHECK(said_of(shifted).refuses("Fix: subtract (0, 0, 0.3)"));
+  CHECK(said_of(shifted, "a.inp").warns("a.inp: component 1: its centre of mass is at (0, 0, 0.3)"));
+  auto given = shifted;
+  given.inertia_override = {1, 1, 0};
+  CHECK(said_of(given).warns("its centre of mass"));
+}
+
+TEST_CASE("sites that are not in their principal axes") {
+  const auto tilted = pair({-0.2, 0, -0.2}, {0.2, 0, 0.2});
+  CHECK(said_of(tilted).refuses("not that of its principal axes: sums of m x y = 0, m x z = 0.08"));
+  CHECK(said_of(tilted, "a.inp").warns("principal axes"));
+  // A tetrahedron has no axes of its own.
+  Component methane;
+  for (const Vec3& place : {Vec3{1, 1, 1}, Vec3{1, -1, -1}, Vec3{-1, 1, -1}, Vec3{-1, -1, 1}})
+    methane.lennard_jones.push_back(centre(place));
+  CHECK(said_of(methane).nothing());
+}
+
+TEST_CASE("sites without mass are wherever they are") {
+  auto water = pair({0, 0, -0.3}, {0, 0, 0.3});
+  water.charges = {{.place = {0, 0, 0.5}, .mass = 0, .charge = 1}, {.place = {}, .mass = 0, .charge = -1}};
+  CHECK(said_of(water).nothing());
+}
+
+TEST_CASE("molecules that never turn") {
+  auto component = single(1, 1, 1);
+  component.dipoles = {{.place = {}, .direction = {0, 0, 1}, .moment = 1}};
+  CHECK(said_of(component).warns("component[0] has no moment of inertia about x, y and never turns"));
+  component.inertia_override = {0.1, 0.1, 0};
+  CHECK(said_of(component).nothing());
+  component.dipoles[0].direction = {1, 0, 0};
+  CHECK(said_of(component).warns("about z and never turns"));
+}
+
+TEST_CASE("molecules with a net charge") {
+  auto component = single(1, 1, 1);
+  component.charges = {{.place = {}, .mass = 0, .charge = 1}};
+  CHECK(said_of(component).warns("component[0] has a net charge of 1"));
+  component.charges.push_back({.place = {}, .mass = 0, .charge = -1});
+  CHECK(said_of(component).nothing());
+}
+
+TEST_CASE("only what is the same from all sides has no orientation") {
+  CHECK(!single(1, 1, 1).has_orientation());
+  CHECK(pair({0, 0, -0.3}, {0, 0, 0.3}).has_orientation());
+  auto component = single(1, 1, 1);
+  component.dipoles = {{.place = {}, .direction = {0, 0, 1}, .moment = 1}};
+  CHECK(component.has_orientation());
+}
+
+}  // namespace tailrace::molecules
