@@ -214,6 +214,25 @@ def test_a_second_file_that_is_missing_and_an_empty_one(tmp_path):
         (3, "molecules of other ids than the start of the run has"),
     ],
 )
+def test_a_state_of_another_system_is_not_resumed(ranks, said, tmp_path):
+    """One message of all ranks."""
+    path = start_file(tmp_path / "start.inp")
+    text = case(from_file(path), OBSERVED, table("checkpoint", every=10), time={"dt": 0.001, "steps": 30})
+    run(text, tmp_path, "--fault", "kill:step=20", status=KILLED)
+    rows = ROWS[:-1] if ranks == 1 else [*ROWS[:-1], ROWS[-1].replace("64", "99", 1)]
+    header = path.read_text().split(ROWS[0])[0].replace("currentTime 3.5", "currentTime 3.51")
+    other = tmp_path / "other.inp"
+    other.write_text(header.replace("Molecules 64", f"Molecules {len(rows)}") + "\n".join([*rows, ""]))
+    checkpoints = tmp_path / "run/checkpoints"
+    shutil.rmtree(checkpoints)
+    convert = ["--case", tmp_path / "case.toml", "--checkpoint-format", "tailrace"]
+    convert += ["--checkpoint-from", other, "--checkpoint-to", checkpoints]
+    assert jobs.Job(convert, 0, command=[str(jobs.MOLECULES)]).wait().status == 0
+    words = ["--case", tmp_path / "case.toml", "--out", tmp_path / "run", "--quiet", "--resume"]
+    ended = jobs.Job(words, ranks, command=[str(jobs.MOLECULES)]).wait()
+    assert ended.status == 2 and ended.err.count(f"the checkpoint has {said}") == 1, ended
+
+
 def test_molecules_with_a_dipole_start_turned_any_way(tmp_path):
     """Also those that never turn."""
     atom = {"mass": 1.0, "epsilon": 1.0, "sigma": 1.0}
