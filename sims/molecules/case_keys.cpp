@@ -295,7 +295,9 @@ std::vector<Key> output_keys() {
        .fallback = "1",
        .limits = {1, max_steps}},
       {.name = "writer[].prefix",
-       .meaning = "of their names, below the run directory; one that leads out of it needs `--allow-outside`",
+       .meaning =
+           "of their names, below the run directory; one that leads out of it needs `--allow-outside`; its "
+           "directories are made",
        .fallback = "default"},
       {.name = "writer[].incremental",
        .type = boolean,

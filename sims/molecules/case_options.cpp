@@ -200,6 +200,25 @@ void read_writers(run::CaseFile& file, Options& options) {
   }
 }
 
+/// Two writers that write one file leave what one of them has written.
+void refuse_same_files(run::CaseFile& file, const Options& options) {
+  const auto& writers = options.writers;
+  const auto known = writer_names();
+  const auto is_known = [&](const auto& one) { return std::count(known.begin(), known.end(), one.name) > 0; };
+  const auto& problem = options.problem;
+  const auto steps = problem.end ? std::nullopt : std::optional(problem.steps);
+  for (std::size_t j = 0; j < writers.size(); ++j)
+    for (std::size_t i = 0; i < j; ++i) {
+      if (!is_known(writers[i]) || !is_known(writers[j])) continue;
+      const auto name = common_file(writers[i], writers[j], steps);
+      if (name.empty()) continue;
+      file.add_problem(writers[j].key + ".prefix",
+                       fmt::format("{} would write {}, as {} of {} does", writers[j].name, name,
+                                   writers[i].name, writers[i].key),
+                       "a prefix of its own (outputprefix in a configuration of ls1 mardyn)");
+    }
+}
+
 std::optional<int> read_cells_per_cutoff(run::CaseFile& file) {
   const char* const key = "model.cells_per_cutoff";
   if (file.is_text(key)) {
@@ -228,6 +247,7 @@ void read_case(run::CaseFile& file, CommandLine& line) {
   read_decomposition(file, problem.decomposition);
   read_outputs(file, options);
   read_writers(file, options);
+  refuse_same_files(file, options);
   run::read_run_tables(file, line, options);
 }
 

@@ -207,6 +207,15 @@ def test_a_second_file_that_is_missing_and_an_empty_one(tmp_path):
     assert "empty.inp: is empty" in ended.err, ended
 
 
+def test_directories_of_writers_are_made(tmp_path):
+    path = start_file(tmp_path / "start.inp")
+    run(
+        case(from_file(path), writer("XyzWriter", 1, "below/it/q"), writer("ResultWriter", 1, "r/s")),
+        tmp_path,
+    )
+    assert (tmp_path / "run/below/it/q-1.xyz").exists() and (tmp_path / "run/r/s.res").exists()
+
+
 @pytest.mark.parametrize(
     ("ranks", "said"),
     [

@@ -137,6 +137,25 @@ TEST_CASE("the time of step 0 is stated once") {
   CHECK(both.find("start.keep_time: conflicts with time") != std::string::npos);
 }
 
+TEST_CASE("two writers that would write one file are refused") {
+  const auto refusal = [](const std::string& writers) {
+    return read(good, {"writer=[" + writers + "]"}).problems;
+  };
+  const auto taken = refusal("{name = \"CheckpointWriter\"}, {name = \"BinaryCheckpointWriter\"}");
+  CHECK(taken.find("writer[1].prefix: BinaryCheckpointWriter would write mardyn-##.restart.dat, as "
+                   "CheckpointWriter of writer[0] does. Fix: a prefix of its own") != std::string::npos);
+  CHECK(refusal("{name = \"XyzWriter\", prefix = \"a\"}, {name = \"XyzWriter\", prefix = \"b/../a\"}") != "");
+  CHECK(refusal("{name = \"ResultWriter\"}, {name = \"ResultWriter\", every = 7}") != "");
+  CHECK(refusal("{name = \"MPI-IOCheckpointWriter\"}, {name = \"PnetCDFCheckpointWriter\"}") != "");
+  CHECK(
+      refusal("{name = \"XyzWriter\"}, {name = \"PovWriter\"}, {name = \"VISWriter\"}, "
+              "{name = \"ResultWriter\"}, {name = \"CheckpointWriter\"}, {name = \"MPICheckpointWriter\"}") ==
+      "");
+  CHECK(refusal("{name = \"XyzWriter\", prefix = \"a\"}, {name = \"XyzWriter\", prefix = \"b\"}") == "");
+  CHECK(refusal("{name = \"XyzWriter\"}, {name = \"XyzWriter\", incremental = false}") == "");
+  CHECK(refusal("{name = \"XyzWriter\", every = 1}, {name = \"XyzWriter\", every = 10}") == "");
+}
+
 TEST_CASE("files outside of the run directory are written where they are allowed to be") {
   const auto [options, problems] = read(good, {"writer[0].prefix=\"../beside\""}, true);
   CHECK(problems == "");
