@@ -77,6 +77,18 @@ def from_file(path: Path, **keys) -> str:
     return table("start", file=path, **keys)
 
 
+def convert(source: Path, directory: Path, *options) -> jobs.Ended:
+    words = [
+        "--checkpoint-from",
+        source,
+        "--checkpoint-to",
+        directory / "made",
+        "--checkpoint-format",
+        "binary",
+    ]
+    return jobs.Job([*words, *options], 0, command=[str(jobs.MOLECULES)]).wait()
+
+
 def energies(directory: Path) -> np.ndarray:
     with h5py.File(directory / "run/output.h5") as file:
         return file["obs/potential_energy/values"][()]
@@ -205,6 +217,28 @@ def test_a_second_file_that_is_missing_and_an_empty_one(tmp_path):
     (tmp_path / "empty.inp").touch()
     ended = run(case(from_file(tmp_path / "empty.inp")), tmp_path / "empty", "--check", status=2)
     assert "empty.inp: is empty" in ended.err, ended
+
+
+@pytest.mark.parametrize(
+    ("header", "status", "said"),
+    [
+        ({"Length": words([LENGTH * (1 + 4e-9)] * 3)}, 0, "in the format binary"),
+        ({"Length": words([LENGTH * (1 + 1e-7)] * 3)}, 2, "has a box of"),
+    ],
+)
+def test_a_state_of_another_box_is_not_converted(header, status, said, tmp_path):
+    """Nine digits of it count, as ls1 mardyn writes them."""
+    (tmp_path / "case.toml").write_text(
+        case(from_file(start_file(tmp_path / "start.inp")), table("domain", length=[LENGTH] * 3))
+    )
+    ended = convert(start_file(tmp_path / "other.inp", **header), tmp_path, "--case", tmp_path / "case.toml")
+    assert ended.status == status and said in ended.out + ended.err, ended
+
+
+def test_a_state_of_components_that_are_none_is_not_converted(tmp_path):
+    component = "1\n1 0 0 0 0\n0 0 0  1 nan 1  0 0\n0 0 0\n1"
+    ended = convert(start_file(tmp_path / "start.inp", NumberOfComponents=component), tmp_path)
+    assert ended.status == 2 and "component 1, Lennard-Jones centre 1: epsilon = nan" in ended.err, ended
 
 
 def test_directories_of_writers_are_made(tmp_path):
