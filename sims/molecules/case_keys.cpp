@@ -38,7 +38,7 @@ std::vector<Key> domain_keys() {
            .fix = "steps = 1000"},
           {.name = "time.end",
            .type = real,
-           .meaning = "the time after which to end",
+           .meaning = "the time after which to end; step 0 has the time of the start file, or `start.time`",
            .otherwise = "this or `steps` is required",
            .limits = {least, largest}}};
 }
@@ -47,12 +47,14 @@ std::vector<Key> domain_keys() {
 std::vector<Key> site_keys(const std::string& kind, const std::string& meaning, const std::string& fix,
                            const std::vector<std::pair<std::string, double>>& numbers) {
   const auto list = "component[]." + kind;
-  std::vector<Key> keys{{.name = list, .type = any, .meaning = meaning, .otherwise = "none", .fix = fix},
-                        {.name = list + "[].place",
-                         .type = reals,
-                         .meaning = "in the frame of the molecule",
-                         .otherwise = "`[0, 0, 0]`",
-                         .limits = {-largest, largest}}};
+  std::vector<Key> keys{
+      {.name = list, .type = any, .meaning = meaning, .otherwise = "none", .fix = fix},
+      {.name = list + "[].place",
+       .type = reals,
+       .meaning = "in the frame of the molecule: the origin is its centre of mass, the axes are its "
+                  "principal axes",
+       .otherwise = "`[0, 0, 0]`",
+       .limits = {-largest, largest}}};
   for (const auto& [name, low] : numbers)
     keys.push_back({.name = list + "[]." + name,
                     .type = real,
@@ -79,10 +81,12 @@ std::vector<Key> component_keys() {
       "list of Lennard-Jones centres: `{place = [0, 0, 0.4], mass = 1.0, epsilon = 1.0, sigma = 1.0, "
       "shifted = false}`",
       "lj = [{mass = 1.0, epsilon = 1.0, sigma = 1.0}]", {{"mass", 0}, {"epsilon", 0}, {"sigma", 0}}));
-  keys.push_back({.name = "component[].lj[].shifted",
-                  .type = boolean,
-                  .meaning = "`true` makes the energy 0 at the cutoff",
-                  .otherwise = "`false`"});
+  keys.push_back(
+      {.name = "component[].lj[].shifted",
+       .type = boolean,
+       .meaning = "`true` makes the energy 0 at the cutoff; between "
+                  "[different components](../explain/molecules_forces.md#between-components) it always is",
+       .otherwise = "`false`"});
   add(site_keys("charge", "point charges: `{place, charge, mass}`", "charge = [{charge = 1.0}]",
                 {{"mass", 0}, {"charge", -largest}}));
   add(site_keys("dipole", "point dipoles: `{place, direction = [0, 0, 1], moment}`",
@@ -129,12 +133,11 @@ std::vector<Key> model_keys() {
           {.name = "model.reaction_field_epsilon",
            .type = real,
            .meaning = "of the continuum around dipoles",
-           .fallback = "1e10",
+           .otherwise = "as the start file says, or 1e10",
            .limits = {1, largest}},
           {.name = "model.long_range",
            .meaning = "`\"homogeneous\"`: what lies beyond the cutoff is added to energy and pressure for "
-                      "pairs that are "
-                      "not shifted; `\"none\"`",
+                      "pairs that are not shifted (those of different components always are); `\"none\"`",
            .fallback = "homogeneous",
            .words = {"homogeneous", "none"}},
           {.name = "model.charge_dipole_sign",
@@ -173,6 +176,11 @@ std::vector<Key> start_keys() {
        .type = boolean,
        .meaning = "whether the time that the file states is that of step 0",
        .otherwise = "`true`"},
+      {.name = "start.time",
+       .type = real,
+       .meaning = "of step 0",
+       .otherwise = "that of the file, or 0",
+       .limits = {-largest, largest}},
       {.name = "start.kind",
        .meaning =
            "instead of a file: `\"lattice\"`, face-centred cubic, or `\"droplet\"`, the same in a ball; "
@@ -226,7 +234,7 @@ std::vector<Key> start_keys() {
        .fix = "temperature = 1.8"},
       {.name = "thermostat.from_start",
        .type = boolean,
-       .meaning = "`true`: towards the temperature that the start file says",
+       .meaning = "`true`: towards the temperature that the start file says; 0 there: no thermostat",
        .otherwise = "`false`"}};
 }
 
@@ -287,7 +295,9 @@ std::vector<Key> output_keys() {
        .fallback = "1",
        .limits = {1, max_steps}},
       {.name = "writer[].prefix",
-       .meaning = "of their names, below the run directory; one that leads out of it needs `--allow-outside`",
+       .meaning =
+           "of their names, below the run directory; one that leads out of it needs `--allow-outside`; its "
+           "directories are made",
        .fallback = "default"},
       {.name = "writer[].incremental",
        .type = boolean,

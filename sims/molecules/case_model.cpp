@@ -115,7 +115,8 @@ Model read_model(run::CaseFile& file) {
   if (model.lj_cutoff > model.cutoff)
     file.add_problem("model.lj_cutoff", fmt::format("{:g} is more than the cutoff", model.lj_cutoff),
                      fmt::format("at most {:g}", model.cutoff));
-  model.reaction_field_epsilon = *file.real("model.reaction_field_epsilon");
+  model.reaction_field_epsilon =
+      file.real("model.reaction_field_epsilon").value_or(model.reaction_field_epsilon);
   model.long_range = file.choice("model.long_range") == 1 ? LongRange::none : LongRange::homogeneous;
   model.reference_charge_dipole_sign = file.choice("model.charge_dipole_sign") == 1;
   model.reference_shift = file.choice("model.shift") == 1;

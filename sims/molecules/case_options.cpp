@@ -37,6 +37,7 @@ void read_domain(run::CaseFile& file, Problem& problem) {
 void read_time(run::CaseFile& file, Problem& problem) {
   problem.dt = file.real("time.dt").value_or(1);
   problem.steps = file.steps("time.end", "dt", problem.dt);
+  problem.end = file.real("time.end");
 }
 
 StartLattice::Droplet read_droplet(run::CaseFile& file) {
@@ -47,14 +48,26 @@ StartLattice::Droplet read_droplet(run::CaseFile& file) {
   return droplet;
 }
 
+StartFile read_start_file(run::CaseFile& file) {
+  const auto path = file.text("start.file").value_or("");
+  const bool keeps_time = file.boolean("start.keep_time").value_or(!file.has("start.time"));
+  if (keeps_time && file.has("start.time"))
+    file.add_problem("start.keep_time", "conflicts with time", "give one of them");
+  return {file.resolve_file_name(path), keeps_time};
+}
+
 void read_start(run::CaseFile& file, Problem& problem) {
   const bool droplet = file.choice("start.kind") == 1;
-  if (file.has("start.file") == file.has("start.kind"))
-    file.add_problem("start", "says where the molecules are in the beginning",
+  const bool has_file = file.has("start.file");
+  if (has_file == file.has("start.kind"))
+    file.add_problem("start",
+                     has_file ? "names both a file and a kind of start"
+                              : "does not say where the molecules are in the beginning",
                      R"(file = "start.inp", or kind = "lattice" or "droplet")");
-  if (file.has("start.file")) {
-    const auto path = file.text("start.file").value_or("");
-    problem.start = StartFile{file.resolve_file_name(path), file.boolean("start.keep_time").value_or(true)};
+  problem.stated_time = file.real("start.time");
+  problem.time_of_step_0 = problem.stated_time.value_or(0);
+  if (has_file) {
+    problem.start = read_start_file(file);
     return;
   }
   StartLattice lattice;
@@ -83,6 +96,9 @@ void read_thermostat(run::CaseFile& file, ThermostatOptions& thermostat) {
   thermostat.from_start = file.boolean("thermostat.from_start").value_or(false);
   if (thermostat.from_start && file.has("thermostat.temperature"))
     file.add_problem("thermostat.from_start", "conflicts with temperature", "give one of them");
+  if (thermostat.from_start && !file.has("start.file"))
+    file.add_problem("thermostat.from_start", "there is no start.file that states a temperature",
+                     "temperature = 1.8, in the place of from_start");
   if (!thermostat.from_start)
     thermostat.temperature = required(file, "thermostat.temperature", "temperature = 1.8");
 }
@@ -184,6 +200,25 @@ void read_writers(run::CaseFile& file, Options& options) {
   }
 }
 
+/// Two writers that write one file leave what one of them has written.
+void refuse_same_files(run::CaseFile& file, const Options& options) {
+  const auto& writers = options.writers;
+  const auto known = writer_names();
+  const auto is_known = [&](const auto& one) { return std::count(known.begin(), known.end(), one.name) > 0; };
+  const auto& problem = options.problem;
+  const auto steps = problem.end ? std::nullopt : std::optional(problem.steps);
+  for (std::size_t j = 0; j < writers.size(); ++j)
+    for (std::size_t i = 0; i < j; ++i) {
+      if (!is_known(writers[i]) || !is_known(writers[j])) continue;
+      const auto name = common_file(writers[i], writers[j], steps);
+      if (name.empty()) continue;
+      file.add_problem(writers[j].key + ".prefix",
+                       fmt::format("{} would write {}, as {} of {} does", writers[j].name, name,
+                                   writers[i].name, writers[i].key),
+                       "a prefix of its own (outputprefix in a configuration of ls1 mardyn)");
+    }
+}
+
 std::optional<int> read_cells_per_cutoff(run::CaseFile& file) {
   const char* const key = "model.cells_per_cutoff";
   if (file.is_text(key)) {
@@ -205,18 +240,20 @@ void read_case(run::CaseFile& file, CommandLine& line) {
   read_time(file, problem);
   options.steps = problem.steps;
   problem.model = read_model(file);
+  problem.field_from_start = !file.has("model.reaction_field_epsilon");
   problem.cells_per_cutoff = read_cells_per_cutoff(file);
   read_start(file, problem);
   read_thermostat(file, problem.thermostat);
   read_decomposition(file, problem.decomposition);
   read_outputs(file, options);
   read_writers(file, options);
+  refuse_same_files(file, options);
   run::read_run_tables(file, line, options);
 }
 
 /// Resolves what of the case follows from other keys.
 void set_defaults(run::CaseFile& file, const Options& options) {
-  file.set_default("time.steps", fmt::format("{}", options.problem.steps));
+  if (!options.problem.end) file.set_default("time.steps", fmt::format("{}", options.problem.steps));
   file.set_default("model.lj_cutoff", fmt::format("{}", options.problem.model.lj_cutoff));
   file.set_default("model.cells_per_cutoff", "\"auto\"");
 }
@@ -224,7 +261,9 @@ void set_defaults(run::CaseFile& file, const Options& options) {
 /// Returns what a configuration of MarDyn says in the words of a case.
 std::vector<std::string> settings_of_file(CommandLine& line) {
   if (!is_configuration(line.case_file)) return {};
-  return settings_of(read_configuration(line.case_file), line.options.warnings);
+  const auto configuration = read_configuration(line.case_file);
+  if (!configuration.model.components.empty()) line.options.problem.model_file = line.case_file;
+  return settings_of(configuration, line.options.warnings);
 }
 
 }  // namespace

@@ -39,11 +39,12 @@ struct Configuration {
   std::string path;
   /// Components may be missing: then the phase-space file has them. So may cutoffs only after a problem.
   Model model;
+  bool states_field = false;  ///< the dielectric constant is stated; otherwise the phase-space file may do so
   std::optional<Vec3> box;
   double dt = 0;
   std::optional<std::int64_t> steps;
-  std::optional<double> time;  ///< refers to the start
-  /// Target of the thermostat; 0 or less: none. Without a value that of the phase-space file holds.
+  std::optional<double> time;  ///< refers to the start; a binary phase-space file has its own
+  /// Target of the thermostat; 0: none. Without a value that of the phase-space file holds.
   std::optional<double> temperature;
   std::optional<PhaseSpaceFiles> start;
   bool ignore_start_time = false;  ///< the time in the phase-space file does not count

@@ -14,10 +14,6 @@ namespace {
 
 using Node = pugi::xml_node;
 
-bool is_true(const std::string& text) {
-  return text == "true" || text == "yes" || text == "on" || text == "1";
-}
-
 class Reader {
  public:
   Reader(const std::string& text, const std::string& path) : xml_(text, path) { result_.path = path; }
@@ -32,7 +28,7 @@ class Reader {
     read_time(simulation);
     const auto ensemble = xml_.find(simulation, "ensemble");
     expect_type(ensemble, "NVT");
-    result_.temperature = xml_.number(ensemble, "temperature");
+    read_temperature(ensemble);
     read_box(ensemble);
     read_components(xml_.find(ensemble, "components"));
     read_start(xml_.find(ensemble, "phasespacepoint"));
@@ -60,10 +56,22 @@ class Reader {
     result_.dt = xml_.needed(integrator ? integrator : simulation, "timestep");
     const auto run = xml_.find(simulation, "run");
     result_.time = xml_.number(run, "currenttime");
+    if (!std::isfinite(result_.time.value_or(0)))
+      xml_.problem(run, fmt::format("currenttime: {} is no time", *result_.time), "a number");
     result_.steps = xml_.number<std::int64_t>(run, "production/steps");
     if (const auto steps = xml_.number<std::int64_t>(run, "equilibration/steps"); steps.value_or(0) > 0)
       result_.warnings.push_back(
           fmt::format("{}: run/equilibration/steps has no effect: all steps are alike", result_.path));
+  }
+
+  /// Of the ensemble, or of a thermostat in its place; 0 says that there is none.
+  void read_temperature(Node node) {
+    const auto target = xml_.number(node, "temperature");
+    if (!target) return;
+    if (!(*target >= 0) || !std::isfinite(*target))
+      xml_.problem(xml_.find(node, "temperature"), fmt::format("{} is no temperature", *target),
+                   "a number above 0, or 0 for no thermostat");
+    result_.temperature = target;
   }
 
   void read_box(Node ensemble) {
@@ -108,7 +116,7 @@ class Reader {
                                          .mass = xml_.needed(site, "mass"),
                                          .epsilon = xml_.needed(site, "epsilon"),
                                          .sigma = xml_.needed(site, "sigma"),
-                                         .shifted = is_true(xml_.text(site, "shifted").value_or("false"))});
+                                         .shifted = xml_.truth(site, "shifted", false)});
     };
     const auto add_dipole = [&] {
       const auto [direction, size] = moment(site, "dipolemoment");
@@ -148,7 +156,7 @@ class Reader {
 
   void read_start(Node start) {
     if (!start) return;
-    result_.ignore_start_time = is_true(xml_.text(start, "ignoreCheckpointTime").value_or("false"));
+    result_.ignore_start_time = xml_.truth(start, "ignoreCheckpointTime", false);
     const auto file = xml_.find(start, "file");
     const std::string type = file.attribute("type").value();
     if (type == "ASCII") {
@@ -182,7 +190,10 @@ class Reader {
 
     const auto field = xml_.find(algorithm, "electrostatic");
     expect_type(field, "ReactionField");
-    if (const auto epsilon = xml_.number(field, "epsilon")) model.reaction_field_epsilon = *epsilon;
+    if (const auto epsilon = xml_.number(field, "epsilon")) {
+      model.reaction_field_epsilon = *epsilon;
+      result_.states_field = true;
+    }
     const auto range = xml_.find(algorithm, "longrange");
     if (std::string_view(range.attribute("type").value()) == "none")
       model.long_range = LongRange::none;
@@ -202,8 +213,8 @@ class Reader {
     parallel.full_search_ranks = xml_.number<int>(node, "fullSearchThreshold");
     parallel.min_cells = xml_.number<int>(node, "minNumCellsPerDimension");
     parallel.imbalance = xml_.number(node, "rebalanceLimit");
-    if (const auto longest = xml_.text(node, "splitBiggestDimension"))
-      parallel.split_longest = is_true(*longest);
+    if (xml_.find(node, "splitBiggestDimension"))
+      parallel.split_longest = xml_.truth(node, "splitBiggestDimension", false);
     if (const auto grid = xml_.find(node, "MPIGridDims")) {
       std::array<int, 3> ranks{};
       for (std::size_t d = 0; d < 3; ++d)
@@ -227,11 +238,13 @@ class Reader {
       const std::string component = thermostat.attribute("componentId").value();
       if (!component.empty() && component != "global")
         xml_.problem(thermostat, "thermostats of components are not known here", "componentId=\"global\"");
-      if (const auto target = xml_.number(thermostat, "temperature")) result_.temperature = target;
+      read_temperature(thermostat);
     }
   }
 
   void read_output(Node plugin) {
+    if (!xml_.truth_of_attribute(plugin, "enabled", true)) return xml_.pass_over(plugin);
+    xml_.truth(plugin, "incremental", true);
     Configuration::Output output;
     output.name = plugin.attribute("name").value();
     output.every = xml_.number<std::int64_t>(plugin, "writefrequency").value_or(1);

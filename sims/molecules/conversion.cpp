@@ -10,6 +10,7 @@
 #include <limits>
 
 #include "base/files.hpp"
+#include "component_checks.hpp"
 #include "mpi/verdict.hpp"
 #include "output/core/plan.hpp"
 #include "output/core/resume.hpp"
@@ -74,7 +75,7 @@ void StateInTransit::state(checkpoint::StateArchive& archive) {
 void StateInTransit::finalize(const std::string& path, const PhaseSpaceHeader& header) {
   time_ = header.time;
   if (problem_ != nullptr) {
-    if (header.box && *header.box != box_)
+    if (header.box && !same_box(box_, *header.box))
       throw file_error(path,
                        fmt::format("has a box of {}, the case one of {}", fmt::join(*header.box, " x "),
                                    fmt::join(box_, " x ")),
@@ -86,6 +87,9 @@ void StateInTransit::finalize(const std::string& path, const PhaseSpaceHeader& h
   model_.components = header.components;
   model_.mixing = header.mixing;
   model_.reaction_field_epsilon = header.reaction_field_epsilon.value_or(model_.reaction_field_epsilon);
+  Problems problems(path);
+  check_numbers(model_, {path}, problems);
+  problems.throw_if_any();
   temperature_ = header.temperature.value_or(0);
 }
 

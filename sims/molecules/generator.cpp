@@ -170,8 +170,8 @@ class Maker {
   }
 
   void turn(Molecule& molecule, Random& random) const {
+    if (!model_.components[static_cast<std::size_t>(molecule.component)].has_orientation()) return;
     const Vec3& inertia = inertia_of(molecule);
-    if (!(dot(inertia, inertia) > 0)) return;
     double length = 0;
     for (auto& q : molecule.orientation) {
       q = random.normal();

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "model.hpp"
 
+#include <algorithm>
 #include <utility>
 
 #include "base/check.hpp"
@@ -25,6 +26,15 @@ Vec3 Component::inertia() const noexcept {
   for (std::size_t d = 0; d < 3; ++d)
     if (inertia_override[d] > 0) sum[d] = inertia_override[d];
   return sum;
+}
+
+bool Component::has_orientation() const noexcept {
+  const auto centred = [](const auto& sites) {
+    return std::all_of(sites.begin(), sites.end(),
+                       [](const auto& site) { return dot(site.place, site.place) == 0; });
+  };
+  return rotational_freedoms() > 0 || !dipoles.empty() || !quadrupoles.empty() || !centred(lennard_jones) ||
+         !centred(charges);
 }
 
 int Component::rotational_freedoms() const noexcept {

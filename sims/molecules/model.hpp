@@ -13,7 +13,7 @@ namespace tailrace::molecules {
 
 /// A Lennard-Jones 12-6 centre.
 struct LennardJones {
-  Vec3 place{};  ///< in the frame of the body, whose origin is the centre of mass
+  Vec3 place{};  ///< in the frame of the body: its origin is the centre of mass, its axes the principal ones
   double mass = 0, epsilon = 0, sigma = 0;
   bool shifted = false;  ///< truncated and shifted: zero at the cutoff
   friend bool operator==(const LennardJones&, const LennardJones&) = default;
@@ -51,6 +51,8 @@ struct Component {
   [[nodiscard]] double mass() const noexcept;
   /// Principal moments of inertia, with the override.
   [[nodiscard]] Vec3 inertia() const noexcept;
+  /// Returns whether it matters how it is turned.
+  [[nodiscard]] bool has_orientation() const noexcept;
   /// Number of principal moments that are not zero: 0, 2 or 3.
   [[nodiscard]] int rotational_freedoms() const noexcept;
 

@@ -10,6 +10,7 @@
 #include <sstream>
 
 #include "step_writers.hpp"
+#include "words.hpp"
 
 namespace tailrace::molecules {
 
@@ -65,7 +66,7 @@ std::string writer_name(const Configuration::Output& output) {
 
 std::string writer_text(const Configuration::Output& output) {
   const auto option = output.options.find("incremental");
-  const bool counts = option == output.options.end() || (option->second != "0" && option->second != "false");
+  const bool counts = option == output.options.end() || truth_in(option->second).value_or(true);
   return fmt::format("{{name = {}, every = {}, prefix = {}, incremental = {}}}", quoted(writer_name(output)),
                      output.every, quoted(output.prefix), counts);
 }
@@ -94,7 +95,6 @@ void add_model(Settings& settings, const Model& model) {
   if (model.components.size() > 1) settings.add("mixing", mixing_text(model));
   settings.add("model.cutoff", model.cutoff);
   settings.add("model.lj_cutoff", model.lj_cutoff);
-  settings.add("model.reaction_field_epsilon", model.reaction_field_epsilon);
   settings.add("model.long_range", model.long_range == LongRange::none ? "none" : "homogeneous");
 }
 
@@ -109,6 +109,22 @@ void add_ranks(Settings& settings, const Configuration::Parallelisation& ranks) 
   settings.add_if("decomposition.least_cells", ranks.min_cells);
   settings.add_if("decomposition.full_search_ranks", ranks.full_search_ranks);
   if (ranks.split_longest.value_or(false)) settings.add("decomposition.cuts", "longest");
+}
+
+/// As ls1 mardyn has it: run/currenttime goes before the time in a text file, and that in a binary one before
+/// run/currenttime; where the time is to be ignored, the run begins at 0 whatever else is stated.
+void add_start(Settings& settings, const Configuration& configuration, std::vector<std::string>& warnings) {
+  const auto& files = *configuration.start;
+  settings.add("start.file", quoted(files.header.empty() ? files.data : files.header));
+  if (configuration.ignore_start_time) settings.add("start.keep_time", false);
+  const double time = configuration.time.value_or(0);
+  if (files.format == PhaseSpaceFormat::ascii && !configuration.ignore_start_time)
+    settings.add_if("start.time", configuration.time);
+  else if (time != 0)
+    warnings.push_back(fmt::format("{}: run/currenttime {} has no effect: {}", configuration.path, time,
+                                   configuration.ignore_start_time
+                                       ? "with ignoreCheckpointTime the run begins at 0"
+                                       : "the time in the state file holds"));
 }
 
 /// The writers that there are, and observables for the report.
@@ -154,12 +170,10 @@ std::vector<std::string> settings_of(const Configuration& configuration, std::ve
   settings.add("time.dt", configuration.dt);
   settings.add_if("time.steps", configuration.steps);
   add_model(settings, configuration.model);
+  if (configuration.states_field)
+    settings.add("model.reaction_field_epsilon", configuration.model.reaction_field_epsilon);
   settings.add_if("model.cells_per_cutoff", configuration.cells_per_cutoff);
-  if (configuration.start) {
-    const auto& files = *configuration.start;
-    settings.add("start.file", quoted(files.header.empty() ? files.data : files.header));
-    if (configuration.ignore_start_time) settings.add("start.keep_time", false);
-  }
+  if (configuration.start) add_start(settings, configuration, warnings);
   if (!configuration.temperature)
     settings.add("thermostat.from_start", true);
   else if (*configuration.temperature > 0)

@@ -19,7 +19,7 @@ extern const run::ProgramInfo program_info;
 /// A file with the molecules of the start, in any format that `tailrace checkpoint convert` reads.
 struct StartFile {
   std::string path;
-  bool keeps_time = true;  ///< the time that the file states is that of step 0
+  bool keeps_time = true;  ///< the time that the file states is that of step 0, unless the case states it
 };
 
 /// Molecules on lattices, which the program makes itself.
@@ -64,8 +64,12 @@ struct WriterOptions {
 struct Problem {
   Vec3 length{};  ///< refers to the periodic box; 0 until the start file says
   double dt = 0, time_of_step_0 = 0;
+  std::optional<double> stated_time;  ///< of step 0, where the case says it
   StepIndex steps = 0;
+  std::optional<double> end;  ///< the time after which to end: `steps` follow from it when step 0 has a time
   Model model;
+  std::string model_file;  ///< in a format of the reference, with the components; empty: the case has them
+  bool field_from_start = true;  ///< the dielectric constant is that of the start file, if it states one
   std::optional<int> cells_per_cutoff;  ///< without a value chosen by how crowded it is
   std::variant<StartFile, StartLattice> start;
   ThermostatOptions thermostat;

@@ -5,12 +5,14 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <filesystem>
 #include <string_view>
 
 #include "mpi/packets.hpp"
 #include "mpi/verdict.hpp"
 #include "phase_space_formats.hpp"
+#include "phase_space_text.hpp"
 
 namespace tailrace::molecules {
 
@@ -63,6 +65,26 @@ PhaseSpaceFiles with_other_file(const std::string& path, const Format& format, b
                    "give both files by their names");
 }
 
+/// Refuses numbers that state nothing.
+void check_header(const PhaseSpaceHeader& header, const std::string& path) {
+  Problems problems(path);
+  if (!std::isfinite(header.time.value_or(0)))
+    problems.add(fmt::format("currentTime: {:g} is no time", *header.time), "a number");
+  const double temperature = header.temperature.value_or(0);
+  if (!(temperature >= 0) || !std::isfinite(temperature))
+    problems.add(fmt::format("Temperature: {:g} is no temperature", temperature),
+                 "a number above 0, or 0 for no thermostat");
+  problems.throw_if_any();
+}
+
+/// Returns whether there is nothing behind the header of a text.
+bool is_header_alone(const std::string& path) {
+  const auto header = static_cast<std::int64_t>(read_text_header(path).size());
+  const InputFile file(path, whole_file);
+  constexpr std::int64_t blanks = 8;
+  return file.size_bytes() <= header + blanks;
+}
+
 }  // namespace
 
 const char* to_string(PhaseSpaceFormat format) noexcept {
@@ -91,6 +113,8 @@ PhaseSpaceFiles recognise(const std::string& path) {
   if (start.starts_with("CDF")) return with_other_file(path, entry_of(PhaseSpaceFormat::netcdf), false);
   if (path.ends_with(".mpi")) return with_other_file(path, entry_of(PhaseSpaceFormat::cells), false);
   const auto word = start.substr(0, start.find_first_of(" \t\n"));
+  if (start.empty() && !exists(files_at(PhaseSpaceFormat::binary, path).header))
+    throw file_error(path, "is empty", whole_file);
   if (word.empty() || word.find('\0') != std::string::npos)
     return with_other_file(path, entry_of(PhaseSpaceFormat::binary), false);
   for (const auto format : {PhaseSpaceFormat::cells, PhaseSpaceFormat::netcdf})
@@ -98,13 +122,21 @@ PhaseSpaceFiles recognise(const std::string& path) {
       const auto files = files_of(format, path.substr(0, path.size() - ending.size()));
       if (exists(files.data)) return files;
     }
+  const std::string_view ending = entry_of(PhaseSpaceFormat::cells).header_ending;
+  if (path.ends_with(ending) && is_header_alone(path))
+    throw file_error(path,
+                     fmt::format("belongs to a second file, {0}.mpi or {0}.nc, that is not there", path),
+                     "give both files by their names");
   return {PhaseSpaceFormat::ascii, "", path};
 }
 
 std::unique_ptr<PhaseSpace> open_phase_space(mpi::CommView comm, const PhaseSpaceFiles& files) {
   auto whole = files;
   if (!files.header.empty() && waits_for_name(files)) whole.header += ".partial";
-  return entry_of(files.format).open(comm, whole);
+  auto file = entry_of(files.format).open(comm, whole);
+  mpi::collectively(comm,
+                    [&] { check_header(file->header(), whole.header.empty() ? whole.data : whole.header); });
+  return file;
 }
 
 void PhaseSpace::read(const Share& share, const Take& take) {

@@ -64,8 +64,10 @@ class Program final : public run::CaseProgram {
     run::CaseOutputs outputs;
   };
   [[nodiscard]] Outputs resolve(const std::vector<run::OutputTable>& tables, std::int64_t molecules) const;
+  Start open_start(std::vector<std::string>& warnings);
   void check(const Start& start);
   StateInTransit state_of_run();
+  [[nodiscard]] std::string directory_of_writers() const;
   void plan_outputs();
   void make_head(const std::vector<run::OutputTable>& tables);
   [[nodiscard]] const Problem& problem() const noexcept { return options_.problem; }
@@ -88,9 +90,18 @@ std::optional<int> Program::instead() {
   return convert([&](checkpoint::StateArchive& archive) { state->state(archive); }, state->formats());
 }
 
+/// Opens the start, and puts what follows from it into the resolved case.
+Start Program::open_start(std::vector<std::string>& warnings) {
+  Start start(comm_, options_.problem, warnings, options_.subject());
+  options_.steps = problem().steps;
+  options_.resolved["time"]["steps"] = problem().steps;
+  options_.resolved["model"]["reaction_field_epsilon"] = problem().model.reaction_field_epsilon;
+  return start;
+}
+
 void Program::plan() {
   std::vector<std::string> warnings = options_.warnings;
-  const Start start(comm_, options_.problem, warnings, options_.subject());
+  const auto start = open_start(warnings);
   for (const auto& warning : warnings) run_.warn(warning);
   molecules_ = start.count();
   check_memory();
@@ -139,6 +150,7 @@ run::SimulationCalls Program::make() {
 
 void Program::begin(StepIndex done) {
   CaseProgram::begin(done);
+  mpi::collectively_on_root(comm_, [&] { make_directories(options_.writers, directory_of_writers()); });
   if (done == 0) simulation_->begin();
 }
 
@@ -164,7 +176,7 @@ Program::Outputs Program::resolve(const std::vector<run::OutputTable>& tables, s
 /// Without molecules. The files of the reference hold no sums over time, so that no outputs are planned.
 StateInTransit Program::state_of_run() {
   std::vector<std::string> warnings = options_.warnings;
-  const Start start(comm_, options_.problem, warnings, options_.subject());
+  static_cast<void>(open_start(warnings));
   simulation_.emplace(comm_, problem(), run_.log());
   using Into = StateInTransit::Into;
   const auto into = options_.conversion->format == run::our_format ? Into::run : Into::file;
@@ -176,6 +188,11 @@ StateInTransit Program::state_of_run() {
   return {comm_, problem(), *simulation_, into};
 }
 
+std::string Program::directory_of_writers() const {
+  if (!options_.run_directory.empty()) return options_.run_directory;
+  return std::filesystem::path(options_.output).parent_path().string();
+}
+
 /// Resolves what is written.
 void Program::plan_outputs() {
   const auto molecules = simulation_->order().size();
@@ -184,12 +201,9 @@ void Program::plan_outputs() {
   auto samples = std::make_unique<Samples>(comm_, found.outputs.streams(), found.space, problem().length,
                                            problem().model, simulation_->order());
   const auto own_box = samples->own_box();
-  const auto directory = options_.run_directory.empty()
-                             ? std::filesystem::path(options_.output).parent_path().string()
-                             : options_.run_directory;
-  simulation_->set_outputs(
-      std::move(samples),
-      make_writers(options_.writers, {comm_, problem(), simulation_->order(), directory, options_.write}));
+  simulation_->set_outputs(std::move(samples),
+                           make_writers(options_.writers, {comm_, problem(), simulation_->order(),
+                                                           directory_of_writers(), options_.write}));
   trajectory_ = trajectory_of(found.tables, found.outputs);
   make_head(found.tables);
   run_.plan({}, std::move(found.outputs), own_box, found.space);

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <utility>
 
+#include "base/random.hpp"
 #include "base/system.hpp"
 #include "molecule_rows.hpp"
 #include "mpi/verdict.hpp"
@@ -311,7 +312,29 @@ void Simulation::state(checkpoint::StateArchive& archive) {
   });
 }
 
+/// Outputs have a place for each molecule of the start, by its id.
+void Simulation::check_same_molecules() {
+  std::vector<std::uint64_t> sums(4);
+  const auto add = [&sums](std::size_t at, std::uint64_t id) {
+    ++sums[at];
+    sums[at + 1] += mixed_bits(id);
+  };
+  for (const auto id : order_->own()) add(0, id);
+  for (std::int64_t i = 0; i < particles_->size(); ++i) add(2, particles_->get(i).id);
+  sums = mpi::sum(comm_, sums);
+  if (sums[0] == sums[2] && sums[1] == sums[3]) return;
+  const auto what = sums[0] == sums[2]
+                        ? std::string("molecules of other ids than the start of the run has")
+                        : fmt::format("{} molecules, and the start of the run has {}", sums[2], sums[0]);
+  throw Error(ErrorInfo{.kind = ErrorKind::input,
+                        .message = fmt::format("the checkpoint has {}", what),
+                        .path = {},
+                        .rank = 0,
+                        .hint = "a state of this run, or a new run from that state: start.file"});
+}
+
 void Simulation::restored(StepIndex step) {
+  check_same_molecules();
   if (!keeps_regions_) balance();
   Totals mine;
   attempt([&] { particles_->sort(); });

@@ -56,7 +56,8 @@ class Simulation {
 
   /// Saves or restores everything but forces, which follow from it. @local but for what the archive does
   void state(checkpoint::StateArchive& archive);
-  /// @collective{comm}
+  /// @collective{comm}. Errors (input), on all ranks: the state is of other molecules than those of the
+  /// start.
   void restored(StepIndex step);
 
   /// Of the last step.
@@ -78,6 +79,7 @@ class Simulation {
   void add_up(StepIndex step, Totals mine);
   void measure(bool counts);
   void finish_step(StepIndex step, bool scales);
+  void check_same_molecules();
   void check_same_case(checkpoint::StateArchive& archive) const;
   void pass_decomposition(checkpoint::StateArchive& archive, int version);
 

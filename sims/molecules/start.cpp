@@ -5,26 +5,15 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
+#include "component_checks.hpp"
 #include "generator.hpp"
 #include "mpi/verdict.hpp"
 
 namespace tailrace::molecules {
 
 namespace {
-
-/// Centres that attract and repel each other without being of any size give no force that is a number.
-void check_centres(const Problem& problem, Problems& problems) {
-  const auto& components = problem.model.components;
-  for (std::size_t i = 0; i < components.size(); ++i)
-    for (const auto& site : components[i].lennard_jones) {
-      if (site.sigma > 0 || site.epsilon == 0) continue;
-      return problems.add(
-          fmt::format("component[{}]: a Lennard-Jones centre has sigma = {:g} and epsilon = {:g}", i,
-                      site.sigma, site.epsilon),
-          "sigma above 0, or epsilon = 0 for a centre without forces");
-    }
-}
 
 /// Two centres at rest swing around their distance in about this time; a longer step follows nothing.
 void check_time_step(const Problem& problem, Problems& problems) {
@@ -62,6 +51,101 @@ void check_box(const Problem& problem, Problems& problems) {
                  fmt::format("at most {:g}", least / 2));
 }
 
+/// How many steps there are until the time at which to end, which may be written with few digits.
+void find_steps(Problem& problem, Problems& problems) {
+  if (!problem.end) return;
+  constexpr double rounding = 1e-9, ulps = 4 * std::numeric_limits<double>::epsilon();
+  constexpr double max_steps = static_cast<double>(StepIndex{1} << 40);
+  const double begin = problem.time_of_step_0, end = *problem.end;
+  const double error = rounding + ulps * std::max(std::abs(begin), std::abs(end)) / problem.dt;
+  const double steps = std::ceil((end - begin) / problem.dt - error);
+  if (steps >= 1 && steps <= max_steps)
+    problem.steps = static_cast<StepIndex>(steps);
+  else if (steps < 1)
+    problems.add(
+        fmt::format("time.end: {:g} is not after {:g}, the time at which the run begins", end, begin),
+        "a later one, or steps = 1000 in its place, or start.time = 0");
+  else
+    problems.add(fmt::format("time.end: makes {:g} steps", steps), fmt::format("{:g} at most", max_steps));
+}
+
+/// Puts what the case leaves open into its problem, as the header of its start file says it.
+class Completion {
+ public:
+  Completion(Problem& problem, const PhaseSpaceHeader& header, Problems& problems,
+             std::vector<std::string>& warnings)
+      : problem_(problem),
+        start_(std::get<StartFile>(problem.start)),
+        header_(header),
+        problems_(problems),
+        warnings_(warnings) {}
+
+  void complete() {
+    warnings_.insert(warnings_.end(), header_.warnings.begin(), header_.warnings.end());
+    take_box();
+    take_components();
+    take_field();
+    take_temperature();
+    take_time();
+  }
+
+ private:
+  void take_box() {
+    if (!header_.box) return;
+    const auto& box = *header_.box;
+    if (!(*std::max_element(problem_.length.begin(), problem_.length.end()) > 0))
+      problem_.length = box;
+    else if (!same_box(problem_.length, box))
+      problems_.add(
+          fmt::format("domain.length: {} has a box of {} x {} x {}", start_.path, box[0], box[1], box[2]),
+          "leave domain.length out, or take another file");
+  }
+
+  void take_components() {
+    auto& model = problem_.model;
+    if (!model.components.empty()) return;
+    model.components = header_.components;
+    model.mixing = header_.mixing;
+    problem_.model_file = start_.path;
+    if (model.components.empty())
+      problems_.add(fmt::format("component: is missing, and {} does not state any", start_.path),
+                    "[[component]] with lj = [{mass = 1.0, epsilon = 1.0, sigma = 1.0}]");
+  }
+
+  void take_field() {
+    if (!problem_.field_from_start || !header_.reaction_field_epsilon) return;
+    const double epsilon = *header_.reaction_field_epsilon;
+    problem_.model.reaction_field_epsilon = epsilon;
+    if (!(epsilon > 0) || !std::isfinite(epsilon))
+      problems_.add(fmt::format("model.reaction_field_epsilon: {} states a dielectric constant of {:g}",
+                                start_.path, epsilon),
+                    "a number above 0 behind its components, or reaction_field_epsilon = 1e10");
+  }
+
+  void take_temperature() {
+    if (!problem_.thermostat.from_start) return;
+    problem_.thermostat.temperature = header_.temperature.value_or(0);
+    if (!header_.temperature)
+      warnings_.push_back(fmt::format(
+          "thermostat.from_start: {} does not state a temperature: there is no thermostat", start_.path));
+  }
+
+  void take_time() {
+    if (!header_.time) return;
+    if (start_.keeps_time)
+      problem_.time_of_step_0 = *header_.time;
+    else if (problem_.stated_time && *problem_.stated_time != *header_.time)
+      warnings_.push_back(fmt::format("start.time: step 0 has the time {:g}, and not {:g}, which {} states",
+                                      *problem_.stated_time, *header_.time, start_.path));
+  }
+
+  Problem& problem_;
+  const StartFile& start_;
+  const PhaseSpaceHeader& header_;
+  Problems& problems_;
+  std::vector<std::string>& warnings_;
+};
+
 }  // namespace
 
 Start::Start(mpi::CommView comm, Problem& problem, std::vector<std::string>& warnings,
@@ -77,30 +161,16 @@ Start::Start(mpi::CommView comm, Problem& problem, std::vector<std::string>& war
 
 void Start::complete(Problem& problem, std::vector<std::string>& warnings, const std::string& subject) const {
   Problems problems(subject);
-  if (file_) {
-    const auto& header = file_->header();
-    warnings.insert(warnings.end(), header.warnings.begin(), header.warnings.end());
-    const auto& path = std::get<StartFile>(problem.start).path;
-    const bool given = *std::max_element(problem.length.begin(), problem.length.end()) > 0;
-    if (!given && header.box) problem.length = *header.box;
-    if (given && header.box && problem.length != *header.box)
-      problems.add(fmt::format("domain.length: {} has a box of {} x {} x {}", path, (*header.box)[0],
-                               (*header.box)[1], (*header.box)[2]),
-                   "leave domain.length out, or take another file");
-    if (problem.model.components.empty()) {
-      problem.model.components = header.components;
-      problem.model.mixing = header.mixing;
-    }
-    if (problem.model.components.empty())
-      problems.add(fmt::format("component: is missing, and {} does not state any", path),
-                   "[[component]] with lj = [{mass = 1.0, epsilon = 1.0, sigma = 1.0}]");
-    if (problem.thermostat.from_start) problem.thermostat.temperature = header.temperature.value_or(0);
-    if (std::get<StartFile>(problem.start).keeps_time) problem.time_of_step_0 = header.time.value_or(0);
-  }
+  if (file_) Completion(problem, file_->header(), problems, warnings).complete();
+  find_steps(problem, problems);
   check_box(problem, problems);
-  check_centres(problem, problems);
+  const ModelSource source{problem.model_file};
+  check_numbers(problem.model, source, problems);
   check_time_step(problem, problems);
   problems.throw_if_any();
+  check_frames(problem.model, source, problems, warnings);
+  problems.throw_if_any();
+  warn_of_components(problem.model, source, warnings);
 }
 
 double Start::count() const {

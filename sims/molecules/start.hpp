@@ -17,9 +17,9 @@ namespace tailrace::molecules {
 class Start {
  public:
   /// Reads the header of the start file, if there is one, and puts what the case leaves open into the
-  /// problem: box, components, time. Warnings are appended. @collective{comm}, synchronises. Errors (input),
-  /// on all ranks: what the file and the case contradict each other in, and a problem that cannot be
-  /// computed.
+  /// problem: box, components, dielectric constant, time, and the steps until the time at which to end.
+  /// Warnings are appended. @collective{comm}, synchronises. Errors (input), on all ranks: what the file and
+  /// the case contradict each other in, and a problem that cannot be computed.
   Start(mpi::CommView comm, Problem& problem, std::vector<std::string>& warnings, const std::string& subject);
 
   /// Returns how many molecules there will be: exactly with a start file, else nearly. @local

@@ -7,6 +7,8 @@
 #include <filesystem>
 #include <functional>
 #include <map>
+#include <optional>
+#include <set>
 #include <sstream>
 
 #include "growing_text.hpp"
@@ -23,13 +25,20 @@ namespace {
 
 namespace fs = std::filesystem;
 
+std::string prefix_of(const WriterOptions& options) {
+  return options.prefix == "default" ? "mardyn" : options.prefix;
+}
+
+/// The digits that the number of each file of a run has: as many as the last one, as the reference has it.
+std::size_t digits_of(StepIndex steps, StepIndex every) {
+  return fmt::format("{}", steps / every).size();
+}
+
 /// Describes what all writers have in common: when, and the names of their files.
 class NamedWriter : public StepWriter {
  public:
   NamedWriter(WriterOptions options, const WriterContext& context)
-      : options_(std::move(options)), context_(context) {
-    if (options_.prefix == "default") options_.prefix = "mardyn";
-  }
+      : options_(std::move(options)), context_(context) {}
   [[nodiscard]] bool due(StepIndex step) const noexcept override { return step % options_.every == 0; }
 
  protected:
@@ -39,13 +48,12 @@ class NamedWriter : public StepWriter {
   [[nodiscard]] FileAccess access(StepIndex step) const { return {call_, step}; }
   /// The prefix with an ending, in the directory of the run unless it names another one.
   [[nodiscard]] std::string path(const std::string& ending) const {
-    return (fs::path(context_.directory) / (options_.prefix + ending)).string();
+    return (fs::path(context_.directory) / (prefix_of(options_) + ending)).string();
   }
-  /// The number of a file as the reference counts them: as many digits as the last one has.
+  /// The number of a file.
   [[nodiscard]] std::string number(StepIndex step) const {
     if (!options_.incremental) return "";
-    const auto last = fmt::format("{}", context_.problem.steps / options_.every);
-    return fmt::format("-{:0{}}", step / options_.every, last.size());
+    return fmt::format("-{:0{}}", step / options_.every, digits_of(context_.problem.steps, options_.every));
   }
 
  private:
@@ -225,22 +233,46 @@ auto maker(Arguments... arguments) {
   };
 }
 
-using Maker = std::function<std::unique_ptr<StepWriter>(const WriterOptions&, const WriterContext&)>;
+/// Describes a writer by what it makes of a prefix.
+struct Entry {
+  std::function<std::unique_ptr<StepWriter>(const WriterOptions&, const WriterContext&)> make;
+  std::vector<std::string> endings;
+  bool one_file = false;  ///< for all steps
+};
 
-const std::map<std::string, Maker>& makers() {
+Entry entry_of_checkpoints(PhaseSpaceFormat format) {
+  const auto files = files_of(format, "");
+  std::vector<std::string> endings{files.data};
+  if (!files.header.empty()) endings.push_back(files.header);
+  return {maker<CheckpointWriter>(format), endings};
+}
+
+const std::map<std::string, Entry>& entries() {
   using Format = PhaseSpaceFormat;
-  static const std::map<std::string, Maker> all{
-      {"ResultWriter", maker<ResultWriter>()},
-      {"XyzWriter", maker<PictureWriter>(&xyz_text, ".xyz")},
-      {"PovWriter", maker<PictureWriter>(&pov_text, ".pov")},
-      {"VTKMoleculeWriter", maker<PictureWriter>(&vtu_text, ".vtu")},
-      {"VISWriter", maker<VisWriter>()},
-      {"CheckpointWriter", maker<CheckpointWriter>(Format::ascii)},
-      {"BinaryCheckpointWriter", maker<CheckpointWriter>(Format::binary)},
-      {"MPI-IOCheckpointWriter", maker<CheckpointWriter>(Format::cells)},
-      {"PnetCDFCheckpointWriter", maker<CheckpointWriter>(Format::netcdf)},
-      {"MPICheckpointWriter", maker<CheckpointWriter>(Format::mpi_restart)}};
+  static const std::map<std::string, Entry> all{
+      {"ResultWriter", {maker<ResultWriter>(), {".res"}, true}},
+      {"XyzWriter", {maker<PictureWriter>(&xyz_text, ".xyz"), {".xyz"}}},
+      {"PovWriter", {maker<PictureWriter>(&pov_text, ".pov"), {".pov"}}},
+      {"VTKMoleculeWriter", {maker<PictureWriter>(&vtu_text, ".vtu"), {".vtu"}}},
+      {"VISWriter", {maker<VisWriter>(), {".vis"}, true}},
+      {"CheckpointWriter", entry_of_checkpoints(Format::ascii)},
+      {"BinaryCheckpointWriter", entry_of_checkpoints(Format::binary)},
+      {"MPI-IOCheckpointWriter", entry_of_checkpoints(Format::cells)},
+      {"PnetCDFCheckpointWriter", entry_of_checkpoints(Format::netcdf)},
+      {"MPICheckpointWriter", entry_of_checkpoints(Format::mpi_restart)}};
   return all;
+}
+
+/// The names of a writer's files, with # where their numbers are, as many as these have digits.
+std::set<std::string> file_names(const WriterOptions& options, std::optional<StepIndex> steps) {
+  const auto& entry = entries().at(options.name);
+  std::string number;
+  if (!entry.one_file && options.incremental)
+    number = fmt::format("-{:#>{}}", "", steps ? digits_of(*steps, options.every) : 1);
+  std::set<std::string> names;
+  for (const auto& ending : entry.endings)
+    names.insert(fs::path(prefix_of(options) + number + ending).lexically_normal().string());
+  return names;
 }
 
 }  // namespace
@@ -264,14 +296,35 @@ std::vector<Molecule> in_order(mpi::CommView comm, const IdOrder& order, const M
 
 std::vector<std::string> writer_names() {
   std::vector<std::string> names;
-  for (const auto& [name, make] : makers()) names.push_back(name);
+  for (const auto& [name, entry] : entries()) names.push_back(name);
   return names;
+}
+
+std::string common_file(const WriterOptions& a, const WriterOptions& b, std::optional<StepIndex> steps) {
+  const auto others = file_names(b, steps);
+  for (const auto& name : file_names(a, steps))
+    if (others.contains(name)) return name;
+  return "";
+}
+
+void make_directories(const std::vector<WriterOptions>& options, const std::string& directory) {
+  for (const auto& one : options) {
+    const auto wanted = (fs::path(directory) / prefix_of(one)).parent_path();
+    std::error_code code;
+    if (!wanted.empty()) fs::create_directories(wanted, code);
+    if (code)
+      throw Error(ErrorInfo{.kind = ErrorKind::io,
+                            .message = fmt::format("{}.prefix: the directory {} cannot be made: {}", one.key,
+                                                   wanted.string(), code.message()),
+                            .path = wanted.string(),
+                            .hint = "a prefix in a directory that can be made"});
+  }
 }
 
 std::vector<std::unique_ptr<StepWriter>> make_writers(const std::vector<WriterOptions>& options,
                                                       const WriterContext& context) {
   std::vector<std::unique_ptr<StepWriter>> writers;
-  for (const auto& one : options) writers.push_back(makers().at(one.name)(one, context));
+  for (const auto& one : options) writers.push_back(entries().at(one.name).make(one, context));
   return writers;
 }
 

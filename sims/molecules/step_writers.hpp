@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -26,6 +27,11 @@ struct WriterContext {
 /// CheckpointWriter (text), BinaryCheckpointWriter, MPI-IOCheckpointWriter, PnetCDFCheckpointWriter,
 /// MPICheckpointWriter. @local
 std::vector<std::string> writer_names();
+/// The name of a file that two writers would both write in a run of so many steps, where these are known,
+/// with # for the digits of its number; empty if there is none. @local
+std::string common_file(const WriterOptions& a, const WriterOptions& b, std::optional<StepIndex> steps);
+/// Makes the directories that prefixes name, below that of the run. @local. Errors (io).
+void make_directories(const std::vector<WriterOptions>& options, const std::string& directory);
 /// Writers of these names. @local
 std::vector<std::unique_ptr<StepWriter>> make_writers(const std::vector<WriterOptions>& options,
                                                       const WriterContext& context);

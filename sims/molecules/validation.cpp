@@ -52,6 +52,12 @@ std::vector<std::uint64_t> meet(mpi::CommView comm, const std::vector<std::uint6
 
 }  // namespace
 
+bool same_box(const Vec3& a, const Vec3& b) noexcept {
+  constexpr double rounding = 1e-8;
+  return std::equal(a.begin(), a.end(), b.begin(),
+                    [](double x, double y) { return std::abs(x - y) <= rounding * std::abs(x); });
+}
+
 void check_molecule(const Molecule& molecule, const Limits& limits, const std::string& path) {
   const auto refuse = [&](const std::string& what, const std::string& fix) {
     throw file_error(path, fmt::format("molecule {} {}", molecule.id, what), fix);

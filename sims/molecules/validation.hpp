@@ -16,6 +16,9 @@ struct Limits {
   std::size_t components = 0;
 };
 
+/// Returns whether two boxes are the same, as far as the 9 digits say that ls1 mardyn writes. @local
+bool same_box(const Vec3& a, const Vec3& b) noexcept;
+
 /// Refuses a molecule of a file that is none: NaN, outside of the box, of a component that there is not, of
 /// an orientation that is no unit quaternion. @local. Errors (input), with its id.
 void check_molecule(const Molecule& molecule, const Limits& limits, const std::string& path);

@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "words.hpp"
 
+#include <algorithm>
+#include <cctype>
+#include <string>
+
 namespace tailrace::molecules {
 
 std::vector<Word> words_of(std::string_view text) {
@@ -18,6 +22,15 @@ std::vector<Word> words_of(std::string_view text) {
     }
   }
   return words;
+}
+
+std::optional<bool> truth_in(std::string_view word) {
+  std::string small(word);
+  std::transform(small.begin(), small.end(), small.begin(),
+                 [](unsigned char letter) { return static_cast<char>(std::tolower(letter)); });
+  if (small == "true" || small == "yes" || small == "on" || small == "1") return true;
+  if (small == "false" || small == "no" || small == "off" || small == "0") return false;
+  return {};
 }
 
 }  // namespace tailrace::molecules

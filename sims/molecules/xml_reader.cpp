@@ -123,6 +123,22 @@ T XmlReader::needed(pugi::xml_node node, const std::string& path) {
 template double XmlReader::needed(pugi::xml_node, const std::string&);
 template std::int64_t XmlReader::needed(pugi::xml_node, const std::string&);
 
+bool XmlReader::checked_truth(pugi::xml_node node, const std::string& text) {
+  const auto value = truth_in(text);
+  if (!value) problem(node, fmt::format("\"{}\" is neither true nor false", text), "true or false");
+  return value.value_or(false);
+}
+
+bool XmlReader::truth(pugi::xml_node node, const std::string& path, bool otherwise) {
+  const auto element = find(node, path);
+  return element ? checked_truth(element, trimmed(element.child_value())) : otherwise;
+}
+
+bool XmlReader::truth_of_attribute(pugi::xml_node node, const char* name, bool otherwise) {
+  const auto attribute = node.attribute(name);
+  return attribute ? checked_truth(node, trimmed(attribute.value())) : otherwise;
+}
+
 void XmlReader::pass_over(pugi::xml_node node) {
   known_.insert(node);
   for (const auto child : node.children()) pass_over(child);

@@ -33,6 +33,10 @@ class XmlReader {
   /// The same, where it has to be.
   template <class T = double>
   T needed(pugi::xml_node node, const std::string& path);
+  /// What an element says, `otherwise` if it is not there; a problem if it is neither true nor false.
+  bool truth(pugi::xml_node node, const std::string& path, bool otherwise);
+  /// The same of an attribute.
+  bool truth_of_attribute(pugi::xml_node node, const char* name, bool otherwise);
   /// Counts an element with all that it holds as known.
   void pass_over(pugi::xml_node node);
 
@@ -44,6 +48,7 @@ class XmlReader {
 
  private:
   void include(pugi::xml_node node, const std::string& path, int depth);
+  bool checked_truth(pugi::xml_node node, const std::string& text);
   void mark_unknown(pugi::xml_node node, std::vector<std::string>& lines) const;
 
   std::string path_, text_;

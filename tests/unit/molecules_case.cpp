@@ -117,6 +117,45 @@ TEST_CASE("a case with everything in it") {
   CHECK(options.resolved["start"]["seed"] == 1);
 }
 
+TEST_CASE("a thermostat that takes its temperature from a start without a file") {
+  auto text = good;
+  text.replace(text.find("temperature = 1.2"), 17, "from_start = true");
+  CHECK(read(text).problems.find("thermostat.from_start: there is no start.file that states") !=
+        std::string::npos);
+}
+
+TEST_CASE("the time of step 0 is stated once") {
+  const std::string lattice = "kind = \"lattice\"\ndensity = 0.3\nfractions = [0.2, 0.8]";
+  auto text = good;
+  text.replace(text.find(lattice), lattice.size(), "file = \"a.inp\"");
+  const auto file_of = [](const Options& options) { return std::get<StartFile>(options.problem.start); };
+  CHECK(file_of(read(text).options).keeps_time);
+  const auto stated = read(text, {"start.time=2.5"}).options;
+  CHECK(!file_of(stated).keeps_time);
+  CHECK(stated.problem.time_of_step_0 == 2.5);
+  const auto both = read(text, {"start.time=2.5", "start.keep_time=true"}).problems;
+  CHECK(both.find("start.keep_time: conflicts with time") != std::string::npos);
+}
+
+TEST_CASE("two writers that would write one file are refused") {
+  const auto refusal = [](const std::string& writers) {
+    return read(good, {"writer=[" + writers + "]"}).problems;
+  };
+  const auto taken = refusal("{name = \"CheckpointWriter\"}, {name = \"BinaryCheckpointWriter\"}");
+  CHECK(taken.find("writer[1].prefix: BinaryCheckpointWriter would write mardyn-##.restart.dat, as "
+                   "CheckpointWriter of writer[0] does. Fix: a prefix of its own") != std::string::npos);
+  CHECK(refusal("{name = \"XyzWriter\", prefix = \"a\"}, {name = \"XyzWriter\", prefix = \"b/../a\"}") != "");
+  CHECK(refusal("{name = \"ResultWriter\"}, {name = \"ResultWriter\", every = 7}") != "");
+  CHECK(refusal("{name = \"MPI-IOCheckpointWriter\"}, {name = \"PnetCDFCheckpointWriter\"}") != "");
+  CHECK(
+      refusal("{name = \"XyzWriter\"}, {name = \"PovWriter\"}, {name = \"VISWriter\"}, "
+              "{name = \"ResultWriter\"}, {name = \"CheckpointWriter\"}, {name = \"MPICheckpointWriter\"}") ==
+      "");
+  CHECK(refusal("{name = \"XyzWriter\", prefix = \"a\"}, {name = \"XyzWriter\", prefix = \"b\"}") == "");
+  CHECK(refusal("{name = \"XyzWriter\"}, {name = \"XyzWriter\", incremental = false}") == "");
+  CHECK(refusal("{name = \"XyzWriter\", every = 1}, {name = \"XyzWriter\", every = 10}") == "");
+}
+
 TEST_CASE("files outside of the run directory are written where they are allowed to be") {
   const auto [options, problems] = read(good, {"writer[0].prefix=\"../beside\""}, true);
   CHECK(problems == "");
@@ -131,6 +170,7 @@ TEST_CASE("what is wrong with a case is reported with its key and the fix") {
   CHECK(reports("model.lj_cutoff=4", "more than the cutoff"));
   CHECK(reports("model.long_range=planar", "\"planar\" is not accepted"));
   CHECK(reports("start.file=x.inp", "file = \"start.inp\", or kind"));
+  CHECK(reports("start.file=x.inp", "start: names both a file and a kind of start"));
   CHECK(reports("start.fractions=[1]", "one for each [[component]]"));
   CHECK(reports("start.fractions=[0, 0]", "add up to 0"));
   CHECK(reports("decomposition.grid=[1, 2, 1]", "has no meaning for kind = \"kd\""));

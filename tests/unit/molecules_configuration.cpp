@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "native_case.hpp"
 #include "temp_dir.hpp"
 
 /// Configurations of MarDyn and of ls1 mardyn.
@@ -216,6 +217,77 @@ TEST_CASE("all problems of an old configuration together, with their lines") {
         "line 9: unknown word warpDrive"})
     CHECK(has(message, part));
   CHECK(has(refusal("MDPProjectConfig\n"), "MDProjectConfig as the first word"));
+}
+
+TEST_CASE("words for true and false") {
+  const test::TempDir dir;
+  const auto with = [](const std::string& word) {
+    auto text = std::string(two_types);
+    return xml(text.replace(text.find(">true<"), 6, ">" + word + "<"));
+  };
+  for (const auto& [word, meant] : {std::pair{"TRUE", true},
+                                    {" yes ", true},
+                                    {"On", true},
+                                    {"1", true},
+                                    {"FALSE", false},
+                                    {"no", false},
+                                    {"Off", false},
+                                    {"0", false}}) {
+    CAPTURE(word);
+    std::ofstream(dir.file("case.xml")) << with(word);
+    CHECK(read_configuration(dir.file("case.xml")).model.components[0].lennard_jones[0].shifted == meant);
+  }
+  CHECK(has(refusal(with("maybe")), "moleculetype/site/shifted: \"maybe\" is neither true nor false"));
+}
+
+TEST_CASE("an output that is not enabled is none") {
+  const test::TempDir dir;
+  std::ofstream(dir.file("case.xml"))
+      << xml("", "",
+             "<output><outputplugin name=\"ResultWriter\" enabled=\"no\"><writefrequency>0</writefrequency>"
+             "<anything/></outputplugin><outputplugin name=\"XyzWriter\" enabled=\"yes\"/></output>");
+  const auto found = read_configuration(dir.file("case.xml"));
+  REQUIRE(found.outputs.size() == 1);
+  CHECK(found.outputs[0].name == "XyzWriter");
+  CHECK(found.warnings.empty());
+}
+
+TEST_CASE("a temperature that is none") {
+  for (const char* value : {"nan", "-2", "inf"}) {
+    auto text = xml("");
+    text.replace(text.find(">0.9<"), 5, std::string(">") + value + "<");
+    CHECK(has(refusal(text), value));
+    CHECK(has(refusal(xml("", std::string("<thermostats><thermostat><temperature>") + value +
+                                  "</temperature></thermostat></thermostats>")),
+              "is no temperature"));
+  }
+}
+
+TEST_CASE("what a configuration says of the time and the dielectric constant") {
+  const test::TempDir dir;
+  const auto settings = [&](std::string text, const std::string& old, const std::string& now) {
+    if (!old.empty()) text.replace(text.find(old), old.size(), now);
+    std::ofstream(dir.file("case.xml")) << text;
+    std::vector<std::string> warnings;
+    std::string all;
+    for (const auto& one : settings_of(read_configuration(dir.file("case.xml")), warnings)) all += one + "\n";
+    for (const auto& one : warnings) all += "warning: " + one + "\n";
+    return all;
+  };
+  const std::string ignores = "<ignoreCheckpointTime>true</ignoreCheckpointTime>";
+  const auto ignored = settings(xml(""), "", "");
+  CHECK(has(ignored, "start.keep_time=false\n"));
+  CHECK(has(ignored, "run/currenttime 1.5 has no effect: with ignoreCheckpointTime"));
+  CHECK(has(settings(xml(""), ignores, ""), "run/currenttime 1.5 has no effect: the time in the state file"));
+  auto text = xml("");
+  text.replace(text.find("<file type=\"binary\">"),
+               text.find("</file>") - text.find("<file type=\"binary\">"), "<file type=\"ASCII\">a.inp");
+  CHECK(has(settings(text, ignores, ""), "start.time=1.5\n"));
+  CHECK(settings(text, "", "").find("start.time") == std::string::npos);
+  CHECK(ignored.find("reaction_field_epsilon") == std::string::npos);
+  CHECK(has(settings(xml("", "<electrostatic type=\"ReactionField\"><epsilon>78</epsilon></electrostatic>"),
+                     "", ""),
+            "model.reaction_field_epsilon=78\n"));
 }
 
 TEST_CASE("a cutoff longer than half the box") {
