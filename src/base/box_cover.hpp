@@ -17,8 +17,7 @@ inline std::uint64_t corner_sum(const Box& box) noexcept {
     for (const bool y : {false, true})
       for (const bool z : {false, true}) {
         std::uint64_t number = 0;
-        for (const auto place :
-             {x ? box.hi.x : box.lo.x, y ? box.hi.y : box.lo.y, z ? box.hi.z : box.lo.z})
+        for (const auto place : {x ? box.hi.x : box.lo.x, y ? box.hi.y : box.lo.y, z ? box.hi.z : box.lo.z})
           number = mixed_bits(number + static_cast<std::uint64_t>(place) + SplitMix64::increment);
         sum += (x + y + z) % 2 == 0 ? number : 0 - number;
       }

@@ -123,7 +123,8 @@ void check_raw_files(const h5::File& file, const Plan& plan, Problems& problems)
 /// The last step up to which a file has all samples; nothing where it does not say so, as those of other
 /// programs.
 std::optional<StepIndex> recorded_steps(const h5::File& file) {
-  if (!file.has_dataset(commit_mark_path) || file.type(commit_mark_path) != h5::ElementType::uint64) return {};
+  if (!file.has_dataset(commit_mark_path) || file.type(commit_mark_path) != h5::ElementType::uint64)
+    return {};
   std::vector<std::uint64_t> slots(h5::element_count(file.shape(commit_mark_path)));
   file.read(commit_mark_path, std::span(slots));
   if (slots.empty()) return {};

@@ -212,8 +212,6 @@ class Session::Impl {
   [[nodiscard]] const ThreadPlacement& thread_placement() const noexcept { return thread_placement_; }
 
  private:
-  [[nodiscard]] Writer& writer() const noexcept { return pipeline_->writer(); }
-
   /// Before the sink opens the file, and perhaps keeps it open or replaces it.
   void restore_reductions(std::vector<RunningStream>& streams, const FileHead& head, const Resume& resume) {
     mpi::collectively_on_root(comm_, [&] { check_resumable(path_, plan_, head, resume); });
@@ -294,8 +292,8 @@ class Session::Impl {
                                          .warning = warning,
                                          .path = path_,
                                          .plan = &plan_}));
-    memory_bytes_ =
-        plan_.memory_bytes(buffer_count(options_)) + sink_->memory_bytes() + writer().memory_bytes();
+    memory_bytes_ = plan_.memory_bytes(buffer_count(options_)) + sink_->memory_bytes() +
+                    pipeline_->writer().memory_bytes();
     collect_warning(warning);
   }
 
@@ -365,7 +363,7 @@ class Session::Impl {
     pipeline_->progress();
   }
 
-  void add_up_account() noexcept { account_ += writer().account(); }
+  void add_up_account() noexcept { account_ += pipeline_->writer().account(); }
 
   Agreement ranks_;
   mpi::CommView comm_;
