@@ -163,6 +163,14 @@ def test_accounts_that_hold_options_as_words_are_sound(place):
     assert "write is 5, not a word or table" in read_table(Path("run.json"), ACCOUNT).problems[0]
 
 
+def test_steps_of_a_killed_run_are_those_that_anything_knows_of(place):
+    done = run(write_case('mode = "kill"\nold_progress = true'), "-n", "2")
+    assert account("runs/case")["steps"] == 3 and "failed: 3 of 10 steps" in done.out
+    Path("runs/case/run.json").unlink()
+    entry = json.loads(command.tailrace("list", "--json").out)[0]
+    assert (entry["status"], entry["steps"], entry["steps_planned"]) == ("killed", 3, 10)
+
+
 def test_killed_before_the_directory_exists(place):
     done = run(write_case('mode = "no directory"'))
     assert done.status == 3
