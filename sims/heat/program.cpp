@@ -63,13 +63,6 @@ double row_bytes(const Options& options) {
   return made + copies;
 }
 
-/// Whether the ball reaches into the cube at some step.
-bool enters(const Problem& problem) {
-  for (StepIndex step = 0; step <= problem.steps; ++step)
-    if (problem.ball_at(static_cast<double>(step) * problem.dt).touches({})) return true;
-  return false;
-}
-
 std::vector<run::NamedMap> maps_of(const Mortars& mortars) {
   std::vector<run::NamedMap> maps{{"mortars", &mortars.map()}};
   if (mortars.product_map()) maps.push_back({"products", &*mortars.product_map()});
@@ -132,7 +125,7 @@ void Program::plan() {
          .quantities = {"temperature", "source", "level", MeshRows::all_points, MeshRows::corners}},
         options_.subject());
   });
-  if (!enters(problem()))
+  if (!problem().ball_enters())
     run_.warn(
         "the ball never enters the cube: nothing is heated. Fix: heat.centre, heat.velocity or time.steps");
   samples_.emplace(comm_, outputs.streams(), options_.samples);
