@@ -435,6 +435,14 @@ def test_configuration_is_valid_toml():
 # --- molecules
 
 
+def test_a_profile_reaches_from_side_to_side_of_the_box():
+    about = {"quantity": "density", "reduction": "none"}
+    bins = xr.DataArray(np.array([[2.0, 4.0]]).reshape(1, 2, 1, 1), dims=("time", "z", "y", "x"), attrs=about)
+    bins = bins.rename("dz").assign_coords(step=("time", [10]))
+    (line,) = molecules._profile(bins, np.array([8.0, 8.0, 12.0])).figure.data
+    assert list(line.x) == [0, 3, 9, 12] and list(line.y) == [2, 2, 4, 4]
+
+
 def test_a_cut_is_the_mean_of_a_slab():
     """A cell holds a molecule or none; a slab of them is a density."""
     bins = np.zeros((10, 4, 3))
