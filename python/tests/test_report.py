@@ -279,7 +279,7 @@ def test_peak_and_planes(output):
     assert np.array_equal(planes[0].values, values[z])
     assert np.array_equal(planes[1].values, values[:, y])
     assert np.array_equal(planes[2].values, values[:, :, x])
-    assert planes[0].along_mm[12] == 0.0 and planes[0].along_mm[13] == pytest.approx(0.2)
+    assert planes[0].along[12] == 0.0 and planes[0].along[13] == pytest.approx(0.2)
 
 
 def test_peak_leaves_the_absorbing_layer_out(output, monkeypatch):
