@@ -305,6 +305,10 @@ def test_points_lie_where_the_file_says(tmp_path):
     figure = run.plot.slice("T", z=0.9, time=0.1)
     assert [annotation.text for annotation in figure.layout.annotations] == ["z = 875.00 mm, t = 100 ms"]
     assert np.array_equal(figure.data[0].z, run["T"].values[0, 3])
+    (tmp_path / "run.json").write_text('{"config": {"case": {"file": "case.toml"}}}')  # as of a killed run
+    killed = tailrace.open(tmp_path)
+    for name in run:
+        assert all(killed[name][axis].equals(run[name][axis]) for axis in "xyz")
 
 
 @pytest.mark.parametrize("attribute", ["", "no JSON", "[1, 2]", '[1, 2, "3"]', "7"])

@@ -7,7 +7,7 @@ the decimal number behind them is used, so that 0.1 mm is 1e-4 and not 9.9999997
 """
 
 import json
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import h5py
 import numpy as np
@@ -92,13 +92,22 @@ def grid_of_account(account: dict) -> Grid | None:
 
 
 def placed(grid: Grid | None, file: h5py.File) -> Grid | None:
-    """The grid with its points where the [[output]] tables of an open file say; as it is where none does."""
+    """The grid with its points where the [[output]] tables of an open file say; as it is where none does.
+    Without a grid, as of a killed run, a table that covers the domain says how many points it has.
+    """
     for group in kwave.output_tables(file):
+        sizes = _sizes_in(group) if grid is None else grid.sizes
         origin, spacing = (_numbers_in(group, name) for name in ("origin_m", "spacing_m"))
-        if grid is not None and origin is not None and _three_numbers(spacing):
+        if sizes is not None and origin is not None and _three_numbers(spacing):
             zero = tuple(-place / step for place, step in zip(origin, spacing, strict=True))
-            return replace(grid, spacing_m=tuple(spacing), zero=zero, unit="m")
+            return Grid(sizes, tuple(spacing), (0, 0, 0), zero)
     return grid
+
+
+def _sizes_in(group: h5py.Group) -> tuple[int, ...] | None:
+    """The points of the domain along x, y, z, if a table covers it."""
+    whole = kwave.text(group.attrs.get("selection", "")) == "whole"
+    return group["values"].shape[:0:-1] if whole and group["values"].ndim == 4 else None
 
 
 def _numbers_in(group: h5py.Group, name: str) -> list[float] | None:
