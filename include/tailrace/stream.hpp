@@ -163,6 +163,7 @@ struct Frame {
   Index3 domain;                             ///< points of the whole domain
   std::array<double, 3> spacing_m{1, 1, 1};  ///< along x, y, z
   double time_of_step_0_s = 0, dt_s = 0;
+  std::array<double, 3> origin_m{};  ///< where point 0 lies, along x, y, z
 
   [[nodiscard]] double time_s(StepIndex step) const noexcept {
     return time_of_step_0_s + dt_s * static_cast<double>(step);
@@ -170,9 +171,9 @@ struct Frame {
   /// Where a point lies of a stream whose points have this offset.
   [[nodiscard]] std::array<double, 3> place_m(Index3 point,
                                               const std::array<double, 3>& offset_cells) const noexcept {
-    return {(static_cast<double>(point.x) + offset_cells[0]) * spacing_m[0],
-            (static_cast<double>(point.y) + offset_cells[1]) * spacing_m[1],
-            (static_cast<double>(point.z) + offset_cells[2]) * spacing_m[2]};
+    return {origin_m[0] + (static_cast<double>(point.x) + offset_cells[0]) * spacing_m[0],
+            origin_m[1] + (static_cast<double>(point.y) + offset_cells[1]) * spacing_m[1],
+            origin_m[2] + (static_cast<double>(point.z) + offset_cells[2]) * spacing_m[2]};
   }
 };
 

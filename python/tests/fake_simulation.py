@@ -104,7 +104,8 @@ def die_after_recording(run_dir: Path) -> None:
 def loop(fake: dict, run_dir: Path, arguments: argparse.Namespace) -> int:
     mode = fake.get("mode", "finish")
     for step in range(1, STEPS + 1):
-        progress(run_dir, step)
+        if step == 1 or not fake.get("old_progress"):
+            progress(run_dir, step)
         if mode == "kill" and step == 4:
             die_after_recording(run_dir)
         deadline = time.monotonic() + (30 if mode in ("wait", "stubborn") and step == 5 else 0.02)

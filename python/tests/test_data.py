@@ -278,6 +278,54 @@ def test_tables_of_other_simulations(tmp_path):
     assert "loudest" not in tailrace.open(tmp_path)
 
 
+def write_placed(directory: Path) -> Path:
+    """A run as of `heat`: 4 points along each axis of a cube whose edge is 1 m, at (i + 0.5) / 4."""
+    (directory / "run.json").write_text(json.dumps({"config": {"domain": {"cells": [4, 4, 4]}}}))
+    with h5py.File(directory / "output.h5", "w") as file:
+        run_dirs.put(file, "tailrace_record", np.full((1, 1, 1), 20, dtype=np.uint64))
+        for name, about in {
+            "T": {"selection": "whole"},
+            "part": {"selection": '{"box":[[1,0,2],[3,3,3]]}'},
+            "tips": {"selection": '{"points":[[0,1,3]]}'},
+        }.items():
+            shape = {"T": (2, 4, 4, 4), "part": (2, 2, 4, 3), "tips": (2, 1)}[name]
+            file[f"{name}/values"], file[f"{name}/step"] = ramp(*shape), [10, 20]
+            file[f"{name}/time_s"] = [0.1, 0.2]
+            about |= {"origin_m": "[0.125,0.125,0.125]", "spacing_m": "[0.25,0.25,0.25]"}
+            file[name].attrs.update({"quantity": "temperature", "unit": "1", "reduction": "none", **about})
+    return directory
+
+
+def test_points_lie_where_the_file_says(tmp_path):
+    run = tailrace.open(write_placed(tmp_path))
+    assert run["T"].z.values.tolist() == [0.125, 0.375, 0.625, 0.875] and run["T"].x.attrs["units"] == "m"
+    assert run["part"].x.values.tolist() == [0.375, 0.625, 0.875]
+    assert run["part"].z.values.tolist() == [0.625, 0.875]
+    assert [float(run["tips"][axis].item()) for axis in "xyz"] == [0.125, 0.375, 0.875]
+    figure = run.plot.slice("T", z=0.9, time=0.1)
+    assert [annotation.text for annotation in figure.layout.annotations] == ["z = 875.00 mm, t = 100 ms"]
+    assert np.array_equal(figure.data[0].z, run["T"].values[0, 3])
+    (tmp_path / "run.json").write_text('{"config": {"case": {"file": "case.toml"}}}')  # as of a killed run
+    killed = tailrace.open(tmp_path)
+    for name in run:
+        assert all(killed[name][axis].equals(run[name][axis]) for axis in "xyz")
+
+
+@pytest.mark.parametrize("attribute", ["", "no JSON", "[1, 2]", '[1, 2, "3"]', "7"])
+def test_places_that_make_no_sense_are_left_out(attribute, tmp_path):
+    write_placed(tmp_path)
+    with h5py.File(tmp_path / "output.h5", "a") as file:
+        for group in ("T", "part", "tips"):
+            file[group].attrs["origin_m"] = attribute
+    run = tailrace.open(tmp_path)
+    assert run["T"].z.values.tolist() == [0, 1, 2, 3] and run["T"].z.attrs["units"] == "points"
+    figure = run.plot.slice("T", z=2, time=0.1)
+    assert figure.layout.annotations[0].text == "z = 2.00 points, t = 100 ms"
+    assert figure.layout.xaxis.title.text == "x [points]"
+    with pytest.raises(FileError, match=r"z = 2000 points lies outside"):
+        run.plot.slice("T", z=2000, time=0.1)
+
+
 def test_bins_of_molecules_are_whole(tmp_path):
     """The account counts molecules along x, as a grid of one dimension."""
     (tmp_path / "run.json").write_text(json.dumps({"status": "finished", "grid": [500, 1, 1]}))

@@ -9,6 +9,7 @@ import pytest
 
 import run_dirs
 import tailrace
+from tailrace.data import cuts
 from tailrace.kwave import FileError
 
 CASES = Path(__file__).resolve().parents[2] / "tests" / "data" / "ultrasound"
@@ -299,6 +300,59 @@ def observables(tmp_path):
 def test_trace_of_a_named_quantity(observables):
     (line,) = observables.plot.trace("temperature").data
     assert np.array_equal(line.y, np.arange(5.0)) and np.allclose(line.x, np.arange(1, 6) * 0.5)
+
+
+@pytest.fixture
+def molecules(tmp_path):
+    """What a run in reduced units holds: an observable, positions, bins."""
+    (tmp_path / "run.json").write_text('{"status": "finished", "grid": [2, 1, 1]}')
+    with h5py.File(tmp_path / "output.h5", "w") as file:
+        shapes = {"observables/temperature": (5,), "positions": (5, 2, 3), "dz": (5, 4, 1, 1)}
+        for name, shape in shapes.items():
+            group = file.create_group(name)
+            group["values"] = np.arange(float(np.prod(shape))).reshape(shape) * 1e-3
+            group["step"], group["time_s"] = np.arange(1, 6), np.arange(1, 6) * 0.005
+            about = {"quantity": name.split("/")[-1], "unit": "reduced", "selection": "whole"}
+            group.attrs.update(about | {"reduction": "none"})
+        file["tailrace_record"] = np.array([[[5]]], "u8")
+    return tailrace.open(tmp_path)
+
+
+def test_reduced_units_have_no_prefixes(molecules):
+    assert molecules["temperature"].time.attrs["units"] == "reduced"
+    figure = molecules.plot.trace("temperature")
+    (line,) = figure.data
+    assert np.allclose(line.x, np.arange(1, 6) * 0.005) and np.allclose(line.y, np.arange(5) * 1e-3)
+    assert figure.layout.xaxis.title.text == "time"
+    assert figure.layout.yaxis.title.text == "temperature"
+    assert not any(unit in line.hovertemplate for unit in ("ms", "reduced"))
+    with pytest.raises(FileError, match=r"Fix: time= between 0\.005 and 0\.025$"):
+        cuts.at_time(molecules["positions"], None)
+
+
+@pytest.mark.parametrize(
+    ("kind", "name", "arguments", "words"),
+    [
+        ("slice", "dz", {"time": 0.005}, "not known. Fix: its bins are equal parts of the box"),
+        (
+            "slice",
+            "positions",
+            {},
+            "no field. Fix: plot.trace, with one of molecule, component chosen by isel",
+        ),
+        (
+            "trace",
+            "positions",
+            {"sensor": [0]},
+            "not recorded at sensors. Fix: choose along molecule, component",
+        ),
+        ("trace", "temperature", {"sensor": 0}, "not recorded at sensors. Fix: leave sensor= out"),
+    ],
+)
+def test_what_molecules_have_no_pictures_of(molecules, kind, name, arguments, words):
+    with pytest.raises(FileError, match=words) as error:
+        getattr(molecules.plot, kind)(name, **arguments)
+    assert "copy_sensor_mask" not in str(error.value)
 
 
 def test_a_trace_has_one_value_per_time(observables):

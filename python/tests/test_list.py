@@ -40,6 +40,13 @@ def test_a_run_without_an_account_is_running_or_was_killed(tmp_path):
     assert json.loads(command.tailrace("list", "--json", tmp_path).out)[0]["status"] == "killed"
 
 
+def test_a_run_without_an_account_began_when_it_wrote_how(tmp_path):
+    (tmp_path / "start.json").write_text("{}")
+    os.utime(tmp_path / "start.json", (1_800_000_000, 1_800_000_000))
+    entry = json.loads(command.tailrace("list", "--json", tmp_path).out)[0]
+    assert (entry["status"], entry["started"]) == ("killed", "2027-01-15T08:00:00+00:00")
+
+
 def test_nothing_to_list(tmp_path):
     assert "no runs" in command.tailrace("list", tmp_path).out
     missing = command.tailrace("list", tmp_path / "nowhere")

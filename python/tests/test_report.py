@@ -279,7 +279,7 @@ def test_peak_and_planes(output):
     assert np.array_equal(planes[0].values, values[z])
     assert np.array_equal(planes[1].values, values[:, y])
     assert np.array_equal(planes[2].values, values[:, :, x])
-    assert planes[0].along_mm[12] == 0.0 and planes[0].along_mm[13] == pytest.approx(0.2)
+    assert planes[0].along[12] == 0.0 and planes[0].along[13] == pytest.approx(0.2)
 
 
 def test_peak_leaves_the_absorbing_layer_out(output, monkeypatch):
@@ -433,6 +433,14 @@ def test_configuration_is_valid_toml():
 
 
 # --- molecules
+
+
+def test_a_profile_reaches_from_side_to_side_of_the_box():
+    about = {"quantity": "density", "reduction": "none"}
+    bins = xr.DataArray(np.array([[2.0, 4.0]]).reshape(1, 2, 1, 1), dims=("time", "z", "y", "x"), attrs=about)
+    bins = bins.rename("dz").assign_coords(step=("time", [10]))
+    (line,) = molecules._profile(bins, np.array([8.0, 8.0, 12.0])).figure.data
+    assert list(line.x) == [0, 3, 9, 12] and list(line.y) == [2, 2, 4, 4]
 
 
 def test_a_cut_is_the_mean_of_a_slab():

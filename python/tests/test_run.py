@@ -19,6 +19,7 @@ from tailrace.casefile import Case
 from tailrace.console import CommandError
 from tailrace.job import descendants
 from tailrace.resume import read_start
+from tailrace.run_files import ACCOUNT, read_table
 from tailrace.run_lock import LOCK, held, refusal
 
 HERE = Path(__file__).resolve().parent
@@ -144,6 +145,30 @@ def test_killed_rank_leaves_an_account_with_the_recorded_steps(place):
     assert "SIGKILL" in got["reason"]
     assert got["steps_recorded"] == 3 and got["steps_planned"] == 10
     assert "the file holds all samples up to step 3" in done.out
+
+
+def test_an_account_of_the_command_is_sound_whatever_options_it_had(place):
+    options = ("--write", "blocking", "--sink", "hdf5", "--fault", "write:after=2")
+    assert run(write_case('mode = "kill"'), "-n", "2", *options).status == 3
+    config = account("runs/case")["config"]
+    assert config["write"] == {"strategy": "blocking", "sink": "hdf5"} and config["fault"] == "write:after=2"
+    assert read_table(Path("runs/case/run.json"), ACCOUNT).problems == []
+    assert json.loads(command.tailrace("list", "--json").out)[0]["status"] == "failed"
+
+
+def test_accounts_that_hold_options_as_words_are_sound(place):
+    Path("run.json").write_text('{"status": "failed", "config": {"write": "blocking"}}')
+    assert read_table(Path("run.json"), ACCOUNT).problems == []
+    Path("run.json").write_text('{"status": "failed", "config": {"write": 5}}')
+    assert "write is 5, not a word or table" in read_table(Path("run.json"), ACCOUNT).problems[0]
+
+
+def test_steps_of_a_killed_run_are_those_that_anything_knows_of(place):
+    done = run(write_case('mode = "kill"\nold_progress = true'), "-n", "2")
+    assert account("runs/case")["steps"] == 3 and "failed: 3 of 10 steps" in done.out
+    Path("runs/case/run.json").unlink()
+    entry = json.loads(command.tailrace("list", "--json").out)[0]
+    assert (entry["status"], entry["steps"], entry["steps_planned"]) == ("killed", 3, 10)
 
 
 def test_killed_before_the_directory_exists(place):

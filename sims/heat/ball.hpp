@@ -23,12 +23,21 @@ struct Ball {
   }
   [[nodiscard]] double square_distance(const Leaf& leaf) const noexcept {
     double square = 0;
-    for (std::size_t d = 0; d < 3; ++d) {
-      const double away =
-          centre[d] - std::clamp(centre[d], to_length(leaf.low[d]), to_length(leaf.low[d] + leaf.size()));
-      square += away * away;
-    }
+    for (const double away : way_from(leaf)) square += away * away;
     return square;
+  }
+  /// Whether its centre comes closer to the closed cube with this velocity.
+  [[nodiscard]] bool approaches(const Leaf& leaf, const Vec3& velocity) const noexcept {
+    const Vec3 away = way_from(leaf);
+    return away[0] * velocity[0] + away[1] * velocity[1] + away[2] * velocity[2] < 0;
+  }
+  /// From the point of the closed cube that is nearest to its centre.
+  [[nodiscard]] Vec3 way_from(const Leaf& leaf) const noexcept {
+    Vec3 away{};
+    for (std::size_t d = 0; d < 3; ++d)
+      away[d] =
+          centre[d] - std::clamp(centre[d], to_length(leaf.low[d]), to_length(leaf.low[d] + leaf.size()));
+    return away;
   }
   /// Heat per volume and time.
   [[nodiscard]] double source(double x, double y, double z) const noexcept {

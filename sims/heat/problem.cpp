@@ -25,6 +25,20 @@ double default_time_step(int level, int order) {
   return share * std::ldexp(1.0, -level) * std::min(1.0, least(order) / least(npb_order));
 }
 
+bool Problem::ball_enters() const noexcept {
+  const auto ball_after = [this](StepIndex step) { return ball_at(static_cast<double>(step) * dt); };
+  // Along a straight way the square of the distance to the cube is convex: it falls, then it rises.
+  StepIndex low = 0, high = steps;
+  while (low < high) {
+    const StepIndex middle = low + (high - low) / 2;
+    if (ball_after(middle).approaches({}, velocity))
+      low = middle + 1;
+    else
+      high = middle;
+  }
+  return ball_after(low).touches({}) || ball_after(std::max<StepIndex>(low - 1, 0)).touches({});
+}
+
 Problem NpbClass::problem() const {
   Problem problem;
   problem.level = level;

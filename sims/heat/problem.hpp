@@ -37,6 +37,8 @@ struct Problem {
     for (std::size_t d = 0; d < 3; ++d) ball.centre[d] = centre[d] + velocity[d] * time;
     return ball;
   }
+  /// Whether the ball reaches into the cube at some step.
+  [[nodiscard]] bool ball_enters() const noexcept;
   [[nodiscard]] bool adapts_after(StepIndex step) const noexcept {
     return step % adapt_every == 0 && step < steps;
   }

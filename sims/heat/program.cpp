@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <optional>
 #include <set>
@@ -63,11 +64,21 @@ double row_bytes(const Options& options) {
   return made + copies;
 }
 
-/// Whether the ball reaches into the cube at some step.
-bool enters(const Problem& problem) {
-  for (StepIndex step = 0; step <= problem.steps; ++step)
-    if (problem.ball_at(static_cast<double>(step) * problem.dt).touches({})) return true;
-  return false;
+/// Where the fields are sampled: point i of n along an axis lies at (i + 0.5) / n.
+run::OutputDomain domain_of(const Options& options) {
+  const Index3 n = options.samples;
+  const auto cells = [n](double count) {
+    return std::array{count / static_cast<double>(n.x), count / static_cast<double>(n.y),
+                      count / static_cast<double>(n.z)};
+  };
+  return {.points = n,
+          .interior = Box::whole(n),
+          .steps = options.steps,
+          .time_of_step_0_s = 0,
+          .dt_s = options.problem.dt,
+          .spacing_m = cells(1),
+          .origin_m = cells(0.5),
+          .quantities = {"temperature", "source", "level", MeshRows::all_points, MeshRows::corners}};
 }
 
 std::vector<run::NamedMap> maps_of(const Mortars& mortars) {
@@ -118,21 +129,9 @@ class Program final : public run::CaseProgram {
 void Program::plan() {
   check_memory();
   run::CaseOutputs outputs;
-  mpi::collectively(comm_, [&] {
-    outputs = run::CaseOutputs(
-        options_.outputs,
-        {.points = options_.samples,
-         .interior = Box::whole(options_.samples),
-         .steps = options_.steps,
-         .time_of_step_0_s = 0,
-         .dt_s = problem().dt,
-         .spacing_m = {1.0 / static_cast<double>(options_.samples.x),
-                       1.0 / static_cast<double>(options_.samples.y),
-                       1.0 / static_cast<double>(options_.samples.z)},
-         .quantities = {"temperature", "source", "level", MeshRows::all_points, MeshRows::corners}},
-        options_.subject());
-  });
-  if (!enters(problem()))
+  mpi::collectively(
+      comm_, [&] { outputs = run::CaseOutputs(options_.outputs, domain_of(options_), options_.subject()); });
+  if (!problem().ball_enters())
     run_.warn(
         "the ball never enters the cube: nothing is heated. Fix: heat.centre, heat.velocity or time.steps");
   samples_.emplace(comm_, outputs.streams(), options_.samples);

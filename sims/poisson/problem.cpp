@@ -24,6 +24,13 @@ double Grid::place(int axis, std::int64_t index) const noexcept {
   return static_cast<double>(index + (round ? 0 : 1)) / static_cast<double>(points(axis) + (round ? 0 : 1));
 }
 
+std::array<double, 3> Grid::origin_m() const noexcept {
+  std::array<double, 3> origin{};
+  for (std::size_t axis = 0; axis < static_cast<std::size_t>(dimensions); ++axis)
+    if (!periodic[axis]) origin[axis] = spacing_m[axis];
+  return origin;
+}
+
 bool Grid::singular() const noexcept {
   return periodic[0] && periodic[1] && (dimensions == 2 || periodic[2]);
 }

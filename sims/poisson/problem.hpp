@@ -31,6 +31,8 @@ struct Grid {
   }
   /// The place of a point along an axis as a part of the length.
   [[nodiscard]] double place(int axis, std::int64_t index) const noexcept;
+  /// Where point 0 lies, along x, y, z.
+  [[nodiscard]] std::array<double, 3> origin_m() const noexcept;
   /// All axes are periodic: u is known up to a constant.
   [[nodiscard]] bool singular() const noexcept;
 };

@@ -119,6 +119,7 @@ void Program::plan() {
                                        .time_of_step_0_s = 0,
                                        .dt_s = 1,
                                        .spacing_m = problem().grid.spacing_m,
+                                       .origin_m = problem().grid.origin_m(),
                                        .quantities = {"u", "rhs", "residual"},
                                        .taken_paths = {history_step, history_residual}});
   make_head();

@@ -215,7 +215,8 @@ CaseOutputs::CaseOutputs(const std::vector<OutputTable>& tables, const OutputDom
     : frame_{.domain = domain.points,
              .spacing_m = domain.spacing_m,
              .time_of_step_0_s = domain.time_of_step_0_s,
-             .dt_s = domain.dt_s},
+             .dt_s = domain.dt_s,
+             .origin_m = domain.origin_m},
       steps_(domain.steps) {
   Problems problems(subject);
   auto taken = domain.taken_paths;

@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 import jobs
+import tailrace
 from command import TAILRACE
 from heat_runs import CASE, MESH, NEEDS_HEAT, assert_same, run, samples_of, start
 from matrix import each_value
@@ -197,6 +198,33 @@ def test_samples_are_the_same_on_any_ranks_and_right(tmp_path):
     last_plane = np.squeeze(found["plane/values"][-1])
     assert np.array_equal(last_plane, np.squeeze(found["last/values"])[7])
     assert np.abs(last_plane).max() > 0
+
+
+def test_samples_lie_where_files_and_python_say(tmp_path):
+    """A point has the level of the element whose row of the mesh says that it holds it."""
+    text = MESH.split("[[output]]")[0] + "".join(
+        f'[[output]]\nname = "{name}"\nquantity = "{quantity}"\nat = [4]\n{select}\n'
+        for name, quantity, select in (
+            ("mesh", "mesh", ""),
+            ("levels", "level", "select = {box = [[2, 3, 1], [19, 17, 14]]}"),
+        )
+    )
+    text += "[time]\nsteps = 4\n[domain]\ncells = [48, 32, 16]\n"
+    ended, out = run(tmp_path, "placed", text=text)
+    assert ended.status == 0, ended
+    levels = tailrace.open(out)["levels"].isel(time=0)
+    rows = samples_of(out, "mesh")[4]
+    z, y, x = np.meshgrid(levels.z, levels.y, levels.x, indexing="ij")
+    for low, level in zip(rows[:, :3], rows[:, 3], strict=True):
+        inside = [(at >= start) & (at < start + 0.5**level) for at, start in zip((x, y, z), low, strict=True)]
+        assert np.all(levels.values[np.logical_and.reduce(inside)] == level)
+    first = [levels[dim].values[0] for dim in "zyx"]
+    assert first == pytest.approx([1.5 / 16, 3.5 / 32, 2.5 / 48])
+    assert levels.x.attrs["units"] == "m"
+    three = r'Format="XML">([-.e0-9]+ [-.e0-9]+ [-.e0-9]+)<'
+    found = re.findall(three, (out / "output.xdmf").read_text())
+    origin, spacing = ([float(number) for number in numbers.split()] for numbers in found)
+    assert origin == pytest.approx(first) and spacing == pytest.approx([1 / 16, 1 / 32, 1 / 48])
 
 
 def test_stopped_and_resumed_on_other_ranks(tmp_path):

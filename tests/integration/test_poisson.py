@@ -2,6 +2,7 @@
 """Poisson's equation: the direct solution, bad input, the end by the residual, and runs that are resumed."""
 
 import json
+import re
 import signal
 
 import h5py
@@ -9,6 +10,7 @@ import numpy as np
 import pytest
 
 import jobs
+import tailrace
 
 CASE = """
 [case]
@@ -52,6 +54,37 @@ def run(directory, name: str, *words, ranks: int = 1, text: str = CASE):
     out = directory / name
     ended = jobs.Job(["--case", case, "--out", out, *words], ranks, command=[str(jobs.POISSON)]).wait()
     return ended, out
+
+
+def test_unknowns_lie_where_files_and_python_say(tmp_path):
+    """The solution by formula has its zeros on Dirichlet sides, and a whole period along the other axis."""
+    text = """
+[case]
+simulation = "poisson"
+[domain]
+cells = [7, 6]
+sides = ["dirichlet", "periodic"]
+[problem]
+rhs = "sines"
+[solver]
+method = "cg"
+tolerance = 1e-13
+[time]
+steps = 100
+[[output]]
+name = "u"
+quantity = "u"
+reduce = "final"
+type = "float64"
+"""
+    ended, out = run(tmp_path, "placed", text=text)
+    assert ended.status == 0, ended
+    u = tailrace.open(out)["u"].isel(time=0)
+    assert u.x.values == pytest.approx(np.arange(1, 8) / 8) and u.y.values == pytest.approx(np.arange(6) / 6)
+    expected = np.sin(np.pi * u.x.values) * np.sin(2 * np.pi * u.y.values)[:, None]
+    assert np.allclose(u.values / np.abs(u.values).max(), expected / np.abs(expected).max(), atol=1e-9)
+    origin = re.search(r'Format="XML">([^<]*)<', (out / "output.xdmf").read_text())
+    assert [float(at) for at in origin[1].split()] == [0, 0, 0.125]  # z, y, x
 
 
 @pytest.fixture

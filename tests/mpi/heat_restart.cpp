@@ -118,7 +118,8 @@ MPI_CASE("a checkpoint of another problem is refused", ranks{2}) {
   Run wrong(comm, other);
   const auto error = test::error_of([&] { wrong.restore(directory.path()); });
   REQUIRE(error);
-  CHECK(error->message.ends_with("the checkpoint is of a run with radius = 0.04, not 0.05"));
+  CHECK(error->message.ends_with(
+      "the checkpoint is of a run with radius = 0.04, not 0.05. Fix: resume with the case that wrote it"));
 }
 
 MPI_CASE("a checkpoint of another order is refused", ranks{2}) {
@@ -129,7 +130,8 @@ MPI_CASE("a checkpoint of another order is refused", ranks{2}) {
   Run wrong(comm, short_problem());
   const auto error = test::error_of([&] { wrong.restore(directory.path()); });
   REQUIRE(error);
-  CHECK(error->message.ends_with("the checkpoint is of a run with order = 6, not 4"));
+  CHECK(error->message.ends_with(
+      "the checkpoint is of a run with order = 6, not 4. Fix: resume with the case that wrote it"));
 }
 
 }  // namespace tailrace::heat

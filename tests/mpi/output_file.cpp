@@ -111,6 +111,7 @@ MPI_CASE("what ranks were to be given alike and were not is named on all of them
   };
   CHECK(refusal([](Program& one) { one.path += "x"; }) == different("paths"));
   CHECK(refusal([](Program& one) { one.contents.frame.dt_s = 2; }) == different("frames"));
+  CHECK(refusal([](Program& one) { one.contents.frame.origin_m[1] = 2; }) == different("frames"));
   CHECK(refusal([](Program& one) { one.contents.streams.pop_back(); }) == different("streams"));
   CHECK(refusal([](Program& one) { one.contents.streams[1].cadence.last = 5; }) == different("streams"));
   CHECK(refusal([](Program& one) { one.contents.streams[0].selection = Boxes{{Box::whole(grid)}}; }) ==

@@ -223,6 +223,15 @@ TEST_CASE("every bad text is refused with the accepted forms") {
     CHECK_MESSAGE(contains(message_of(texts("", "", "", bad)), "ACTION:KEY=VALUE"), bad);
 }
 
+TEST_CASE("the fix for a sink that this build does not have names others") {
+  for (const char* sink : {"pnetcdf", "adios2"}) {
+    const auto message = message_of(texts("", sink, "", ""));
+    if (message == "accepted") continue;
+    REQUIRE(contains(message, "Fix: one of hdf5, rsf, "));
+    CHECK(!contains(message.substr(message.find("Fix: ")), sink));
+  }
+}
+
 TEST_CASE("all bad texts are reported together") {
   const auto message = message_of(texts("x", "y", "z", "w"));
   CHECK(contains(message, "4 problems"));

@@ -147,4 +147,13 @@ TEST_CASE("poisson: the right-hand side of a formula is that of its solution") {
   CHECK(!find_formula("other", {}).rhs);
 }
 
+TEST_CASE("point 0 lies a cell inside sides that hold values, and at 0 of periodic ones") {
+  Grid grid{
+      .cells = {8, 4, 2}, .dimensions = 3, .spacing_m = {0.5, 0.25, 2}, .periodic = {false, true, false}};
+  CHECK(grid.origin_m() == std::array{0.5, 0.0, 2.0});
+  CHECK(grid.origin_m()[0] == grid.place(0, 0) * grid.length_m(0));
+  grid.dimensions = 2;
+  CHECK(grid.origin_m() == std::array{0.5, 0.0, 0.0});
+}
+
 }  // namespace tailrace::test

@@ -325,6 +325,28 @@ TEST_CASE("the file gets steps, times and what the values are") {
                                           "/b selection {\"box\":[[2,2,2],[17,7,5]]}", "/b reduction max"});
 }
 
+TEST_CASE("the file says where points lie whose first one is not at 0") {
+  const auto tables = parse(
+                          "[[output]]\nname = \"a\"\nquantity = \"p\"\nat = [2, 5]\nselect = {box = [[2, 0, "
+                          "1], [3, 1, 1]]}\n")
+                          .tables;
+  auto domain = small_domain();
+  domain.spacing_m = {0.5, 0.25, 2};
+  domain.origin_m = {0.25, 0, 1};
+  output::FileHead head;
+  CaseOutputs(tables, domain, "case").add_to(head);
+  std::string places;
+  for (const auto& [group, attribute] : head.group_attributes)
+    if (attribute.name == "origin_m" || attribute.name == "spacing_m")
+      places += group + " " + attribute.name + " " + std::get<std::string>(attribute.value) + "\n";
+  CHECK(places == "/a origin_m [0.25,0,1]\n/a spacing_m [0.5,0.25,2]\n");
+  const auto& axes = head.axes.at("/a/values");  // as formats that count axes have them: time, z, y, x
+  REQUIRE(axes.size() == 4);
+  CHECK(axes[1].origin == 3);
+  CHECK(axes[2].origin == 0);
+  CHECK(axes[3].origin == 1.25);
+}
+
 TEST_CASE("the numbers of steps come first, unless the format of the simulation has them") {
   const CaseOutputs outputs({}, small_domain(), "case");
   output::FileHead head;

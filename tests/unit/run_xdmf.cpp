@@ -55,6 +55,15 @@ TEST_CASE("the points of a staggered field lie half a cell further along its axi
   CHECK(holds(text, ">2 0.25 0.5<"));   // the spacing
 }
 
+TEST_CASE("a grid whose point 0 is not at 0 lies where its points are") {
+  auto elsewhere = frame;
+  elsewhere.origin_m = {0.25, 0.125, 1};
+  const output::Boxes box{{Box{{1, 0, 1}, {3, 3, 2}}}};
+  CHECK(holds(run::xdmf_text({stream("snap", box, {2, 1, 3, 2})}, elsewhere, "out.h5"), ">3 0.125 0.75<"));
+  CHECK(holds(run::xdmf_text({stream("all", output::Whole{}, {2, 2, 3, 4})}, elsewhere, "out.h5"),
+              ">1 0.125 0.25<"));
+}
+
 TEST_CASE("a reduction is one grid, points are none") {
   auto mean = stream("mean", output::Whole{}, {1, 2, 3, 4});
   mean.reduction = output::Reduction::mean;

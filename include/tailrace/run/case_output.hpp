@@ -69,6 +69,7 @@ struct OutputDomain {
   StepIndex steps = 0;  ///< refers to the run
   double time_of_step_0_s = 0, dt_s = 0;
   std::array<double, 3> spacing_m{1, 1, 1};  ///< along x, y, z
+  std::array<double, 3> origin_m{};          ///< where point 0 lies, along x, y, z
   std::vector<std::string> quantities;       ///< that exist in this domain
   std::vector<std::string> taken_paths{};    ///< says what the simulation puts into the file besides
 };

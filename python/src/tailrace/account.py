@@ -34,6 +34,16 @@ def recorded_steps(output: Path) -> int | None:
         return None
 
 
+def steps_known(run_dir: Path) -> int | None:
+    """Steps that a run without an account is known to have done. progress.json is replaced now and then only,
+    so that the output file may know of more.
+    """
+    found = [read_table(run_dir / "progress.json", PROGRESS).table.get("step")]
+    if (run_dir / OUTPUT_NAME).is_file():
+        found.append(recorded_steps(run_dir / OUTPUT_NAME))
+    return max((steps for steps in found if steps is not None), default=None)
+
+
 def how_it_ended(returncode: int, messages: list[str]) -> tuple[str, int | None]:
     """Reason and rank, from the launcher's status and its words."""
     for line in messages:
@@ -86,7 +96,7 @@ def write_failed_account(
         "started": datetime.fromtimestamp(started, UTC).isoformat(timespec="seconds"),
         "ended": ended.isoformat(timespec="seconds"),
         "wall_s": round(ended.timestamp() - started, 3),
-        "steps": progress.get("step", 0),
+        "steps": steps_known(run_dir) or 0,
         "steps_planned": progress.get("steps"),
         **known,
     }

@@ -15,7 +15,6 @@ from tailrace.data import cuts
 from tailrace.data.plots import on_grid, require_field
 from tailrace.data.run import Run
 from tailrace.figures import theme
-from tailrace.units import si_text
 
 WIDTH = 640  # pixels, about
 CAPTION = 24  # pixels below the picture
@@ -111,8 +110,7 @@ def _captioned(picture: np.ndarray, array: xr.DataArray, number: int) -> np.ndar
     height, width = (extent + extent % 2 for extent in picture.shape[:2])
     sheet = Image.new("RGB", (width, height + CAPTION), "white")
     sheet.paste(Image.fromarray(picture), (0, 0))
-    unit = array.coords["time"].attrs.get("units", "s") if "time" in array.coords else ""
-    time = f"t = {si_text(float(array.coords['time'].values[number]), unit)}" if unit else f"sample {number}"
+    time = f"t = {cuts.time_text(array, number)}" if "time" in array.coords else f"sample {number}"
     ImageDraw.Draw(sheet).text((8, height + 6), f"{array.name}, {time}", fill="black")
     return np.asarray(sheet)
 

@@ -80,6 +80,14 @@ class RunRequest:
     json: bool = False
 
 
+KEY_OF_OPTION = {
+    "write": ("write", "strategy"),
+    "sink": ("write", "sink"),
+    "exchange": ("exchange", "transport"),
+    "trace": ("trace", "mode"),
+}
+
+
 @dataclass(frozen=True)
 class Plan:
     """A request with everything decided: what to run, how, and where."""
@@ -212,6 +220,17 @@ def check_case(plan: Plan, *, shows_warnings: bool = False) -> int:
     raise CommandError(f"{plan.case.path}: the check of the case failed: {reason}.", EXIT_RUN_FAILED)
 
 
+def as_tables(options: dict[str, str]) -> dict[str, Any]:
+    """Options by the keys of a case that they set, as the native program writes them; others by their
+    names.
+    """
+    found: dict[str, Any] = {}
+    for name, value in options.items():
+        table, key = KEY_OF_OPTION.get(name, (None, name))
+        (found if table is None else found.setdefault(table, {}))[key] = value
+    return found
+
+
 def finalize_account(
     request: RunRequest, plan: Plan, result: JobResult, started: float, earlier: RunAccount | None
 ) -> RunAccount | None:
@@ -227,7 +246,8 @@ def finalize_account(
     known: RunAccount = {
         "simulation": plan.case.simulation,
         "program": Path(plan.program[0]).name,
-        "config": {"case": {"file": str(request.case)}, "set": request.settings, **request.native_options},
+        "config": {"case": {"file": str(request.case)}, "set": request.settings}
+        | as_tables(request.native_options),
         "ranks": plan.layout.ranks,
         "threads": plan.layout.threads,
         "strategy": request.native_options.get("write"),

@@ -5,8 +5,10 @@ import os
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 
+from tailrace.account import steps_known
 from tailrace.run_files import ACCOUNT, PROGRESS, read_table
 from tailrace.run_lock import is_held
 
@@ -17,7 +19,9 @@ SILENT_S = 60.0
 
 @dataclass(frozen=True)
 class RunEntry:
-    """One run directory; `started` as the account says, in ISO 8601, empty where there is none."""
+    """One run directory; `started` as the account or start.json says, in ISO 8601, empty where there is
+    neither.
+    """
 
     path: str
     simulation: str
@@ -47,15 +51,25 @@ def describe(directory: Path) -> RunEntry:
     account = read_table(directory / "run.json", ACCOUNT)
     progress = read_table(directory / "progress.json", PROGRESS).table
     known = account.table
+    steps = known["steps"] if "steps" in known else steps_known(directory)
     return RunEntry(
         path=str(directory),
         simulation=known.get("simulation", ""),
         status="damaged" if account.problems else known.get("status") or _status_without(directory),
-        steps=known.get("steps", progress.get("step")),
+        steps=steps,
         steps_planned=known.get("steps_planned", progress.get("steps")),
         size_bytes=sum(item.stat().st_size for item in directory.rglob("*") if item.is_file()),
-        started=known.get("started", ""),
+        started=known.get("started") or _started(directory),
     )
+
+
+def _started(directory: Path) -> str:
+    """When a run without an account wrote how it was started; empty where it has not."""
+    try:
+        written_s = (directory / "start.json").stat().st_mtime
+    except OSError:
+        return ""
+    return datetime.fromtimestamp(written_s, UTC).isoformat(timespec="seconds")
 
 
 def _status_without(directory: Path) -> str:

@@ -50,6 +50,29 @@ def si_scale(peak: float) -> tuple[float, str]:
     return 10.0**exponent, prefixes[exponent]
 
 
+REDUCED = "reduced"
+# Units that take no prefix, as pictures show them.
+PLAIN = {"": "", "1": "", REDUCED: "", "points": "points"}
+
+
+def unit_scale(peak: float, unit: str) -> tuple[float, str]:
+    """Factor and unit that bring `peak` between 1 and 1000; numbers whose unit takes no prefix stay."""
+    if unit in PLAIN:
+        return 1.0, PLAIN[unit]
+    factor, prefix = si_scale(peak)
+    return factor, prefix + unit
+
+
+def quantity_text(value: float, unit: str) -> str:
+    """A quantity in a unit of the data, with the prefix that it may have: 8.06 MPa, 1.5 in reduced units."""
+    return f"{value:.6g} {PLAIN[unit]}".rstrip() if unit in PLAIN else si_text(value, unit)
+
+
+def titled(name: str, unit: str) -> str:
+    """The title of an axis: pressure [MPa], or the name alone."""
+    return f"{name} [{unit}]" if unit else name
+
+
 def significant(value: float, digits: int = 3) -> str:
     """Rounded to `digits` significant digits, without an exponent for everyday sizes."""
     if value == 0 or not math.isfinite(value):

@@ -41,6 +41,9 @@ std::string selection_text(const Selection& selection) {
   return text.size() <= longest_selection_text ? text : "points";
 }
 
+/// Attributes of a group.
+using GroupTexts = std::vector<std::pair<const char*, std::string>>;
+
 /// The time of the samples, evenly spaced or not.
 Axis time_axis(const Cadence& cadence, const Frame& frame) {
   Axis axis{.label = "time", .unit = "s"};
@@ -69,6 +72,15 @@ std::vector<Axis> axes_of(const Stream& stream, const Frame& frame) {
     axes.push_back(
         {.label = axis_names[i], .unit = "m", .origin = first_m[i], .spacing = frame.spacing_m[i]});
   return axes;
+}
+
+/// Where the points of the whole domain lie, in JSON; only where point 0 is not at 0.
+GroupTexts places_of(const Frame& frame) {
+  if (frame.origin_m == std::array<double, 3>{}) return {};
+  const auto json = [](const std::array<double, 3>& along) {
+    return fmt::format("[{}]", fmt::join(along, ","));
+  };
+  return {{"origin_m", json(frame.origin_m)}, {"spacing_m", json(frame.spacing_m)}};
 }
 
 StaticDataset step_count(const char* path, StepIndex steps) {
@@ -130,7 +142,10 @@ void add_group(const Stream& stream, const GroupWords& words, const Frame& frame
   add("unit", stream.unit);
   add("selection", words.selection);
   add("reduction", to_string(stream.reduction));
-  if (words.on_grid) head.axes.emplace(stream.datasets.front().path, axes_of(stream, frame));
+  if (!words.on_grid) return;
+  head.axes.emplace(stream.datasets.front().path, axes_of(stream, frame));
+  if (std::holds_alternative<Rows>(stream.selection)) return;
+  for (const auto& [name, text] : places_of(frame)) add(name, text);
 }
 
 void add_last_step(const Stream& stream, const Frame& frame, StepIndex steps_done, FileTail& tail) {

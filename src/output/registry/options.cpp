@@ -12,6 +12,7 @@
 #include <cstring>
 #include <filesystem>
 #include <functional>
+#include <iterator>
 #include <set>
 #include <utility>
 
@@ -156,6 +157,13 @@ bool is_available(const SinkEntry& sink) {
   }
 }
 
+/// The forms of the sinks that this build has.
+std::string available_sink_forms() {
+  std::vector<SinkEntry> list;
+  std::copy_if(sinks().begin(), sinks().end(), std::back_inserter(list), is_available);
+  return forms(list);
+}
+
 /// Reads NAME or NAME:ARGUMENT by the entry of the name, which is returned.
 template <class Find>
 const auto& parse_entry(const std::string& text, const Find& find, WriteOptions& options) {
@@ -194,7 +202,7 @@ void parse_strategy(const char* name, const std::string& text, WriteOptions& opt
 }
 
 void parse_sink(const char* name, const std::string& text, WriteOptions& options) {
-  with_form(name, text, "one of " + sink_forms(), [&] {
+  with_form(name, text, "one of " + available_sink_forms(), [&] {
     options.mpi_hints.clear();  // of a sink that was named elsewhere
     options.sink = parse_entry(text, find_sink, options).name;
   });

@@ -36,6 +36,7 @@ Fingerprint digest_of(const Frame& frame) {
   Fingerprint digest;
   add(digest, frame.domain);
   for (const double spacing : frame.spacing_m) digest.add(spacing);
+  for (const double place : frame.origin_m) digest.add(place);
   return digest.add(frame.time_of_step_0_s, frame.dt_s);
 }
 

@@ -11,6 +11,7 @@ import xarray as xr
 from tailrace import kwave
 from tailrace.data.grid import AXES
 from tailrace.figures.fields import Plane
+from tailrace.units import PLAIN, REDUCED, quantity_text
 
 NOT_SIGNED = ("maximum", "root mean square")
 PICTURE_POINTS = 480  # more points along an axis than a picture has pixels are not worth reading
@@ -32,12 +33,31 @@ def space_dims(array: xr.DataArray) -> dict[str, str]:
 
 
 def require_places(array: xr.DataArray) -> None:
-    """Positions are only known with the sensor mask; without it there is nothing to draw against."""
-    if not all(dim in array.coords for dim in space_dims(array).values()):
-        raise kwave.FileError(
-            f"{array.name}: where it was recorded is not known. Fix: open it with input=THE_INPUT_FILE, "
-            "or record with --copy_sensor_mask"
-        )
+    """Positions are only known with the sensor mask, or the account of the run; without them there is nothing
+    to draw against.
+    """
+    if all(dim in array.coords for dim in space_dims(array).values()):
+        return
+    fix = "open it with input=THE_INPUT_FILE, or record with --copy_sensor_mask"
+    if array.attrs.get("units") == REDUCED:
+        fix = "its bins are equal parts of the box: draw its values with plotly or matplotlib"
+    elif "selection" in array.attrs:
+        fix = "open the directory of the run, whose run.json describes the grid"
+    raise kwave.FileError(f"{array.name}: where its values lie is not known. Fix: {fix}")
+
+
+def refuse_no_field(array: xr.DataArray) -> None:
+    """Raises kwave.FileError for what has no planes, with what shows it instead."""
+    rest = other_dims(array)
+    fix = "plot.trace" if not rest else f"plot.trace, with one of {', '.join(rest)} chosen by isel"
+    if "time" not in array.dims:
+        fix = "use its values"
+    raise kwave.FileError(f"{array.name}: it is no field. Fix: {fix}")
+
+
+def other_dims(array: xr.DataArray) -> list[str]:
+    """Dimensions that are neither time nor space: molecules, components, records."""
+    return [str(dim) for dim in array.dims if dim not in ("time", "sensor", *space_dims(array).values())]
 
 
 def require_times(array: xr.DataArray) -> None:
@@ -72,12 +92,19 @@ def at_time(array: xr.DataArray, time_s: float | None) -> xr.DataArray:
     if time_s is None:
         if array.sizes["time"] > 1:
             first, last = (array.coords["time"].values[number] for number in (0, -1))
+            unit = array.coords["time"].attrs.get("units", "s")
+            between = f"between {first:g} and {last:g} {PLAIN.get(unit, unit)}".rstrip()
             raise kwave.FileError(
-                f"{array.name}: a series of {array.sizes['time']} samples. "
-                f"Fix: time= between {first:g} and {last:g} s"
+                f"{array.name}: a series of {array.sizes['time']} samples. Fix: time= {between}"
             )
         return array.isel(time=0)
     return array.isel(time=nearest(array, "time", time_s))
+
+
+def time_text(array: xr.DataArray, sample: int | None = None) -> str:
+    """The time of one of the samples, or of an array that is one."""
+    time = array.coords["time"] if sample is None else array.coords["time"][sample]
+    return quantity_text(float(time), time.attrs.get("units", "s"))
 
 
 def is_signed(array: xr.DataArray) -> bool:
@@ -167,6 +194,17 @@ def blocks(array: xr.DataArray, dim: str) -> Iterator[xr.DataArray]:
         yield array.isel({dim: slice(begin, begin + each)})
 
 
+def shown(places: xr.DataArray) -> np.ndarray:
+    """Coordinates as pictures have them: metres in millimetres, other units as they are."""
+    return places.values * 1e3 if shown_unit(places) == "mm" else places.values
+
+
+def shown_unit(places: xr.DataArray) -> str:
+    """The unit of coordinates in pictures."""
+    unit = places.attrs.get("units", "m")
+    return "mm" if unit == "m" else unit
+
+
 def planes_through(array: xr.DataArray, index: dict[str, int]) -> list[Plane]:
     """The planes through a point, those along the longest side first; flat ones are left out."""
     thick = {axis for axis, dim in space_dims(array).items() if array.sizes[dim] > 1}
@@ -178,10 +216,10 @@ def planes_through(array: xr.DataArray, index: dict[str, int]) -> list[Plane]:
 def plane(array: xr.DataArray, normal: str | None, index: int, points: int = PICTURE_POINTS) -> Plane:
     """One plane, read with a stride where it has more than `points` points; `normal` None for a 2D array."""
     space = space_dims(array)
-    at_mm = 0.0
+    at = 0.0
     if normal is not None:
         dim = space.pop(normal)
-        at_mm = float(array.coords[dim].values[index]) * 1e3
+        at = float(shown(array.coords[dim])[index])
         array = array.isel({dim: index})
     across, up = list(space)
     if min(array.sizes[dim] for dim in space.values()) < 2:
@@ -191,10 +229,11 @@ def plane(array: xr.DataArray, normal: str | None, index: int, points: int = PIC
     strides = {dim: math.ceil(array.sizes[dim] / points) for dim in space.values()}
     array = array.isel({dim: slice(None, None, stride) for dim, stride in strides.items()})
     array = array.transpose(space[up], space[across])
-    along_mm, up_mm = (array.coords[space[axis]].values * 1e3 for axis in (across, up))
+    along, height = (shown(array.coords[space[axis]]) for axis in (across, up))
     values = np.asarray(array.values, dtype=np.float32)
     normal_axis = AXES.index(normal) if normal else 2
-    return Plane(values, (AXES.index(across), AXES.index(up)), along_mm, up_mm, normal_axis, at_mm)
+    unit = shown_unit(array.coords[space[across]])
+    return Plane(values, (AXES.index(across), AXES.index(up)), along, height, normal_axis, at, unit)
 
 
 def traces_at(array: xr.DataArray, given: dict[str, float | Sequence[float] | None]) -> list[xr.DataArray]:
@@ -202,7 +241,7 @@ def traces_at(array: xr.DataArray, given: dict[str, float | Sequence[float] | No
     require_places(array)
     space = space_dims(array)
     refuse_other_axes(array, given)
-    others = [dim for dim in array.dims if dim not in ("time", *space.values())]
+    others = other_dims(array)
     if others:
         raise kwave.FileError(
             f"{array.name}: a trace needs one value per time. Fix: choose along {', '.join(others)} with isel"
@@ -223,6 +262,15 @@ def traces_at(array: xr.DataArray, given: dict[str, float | Sequence[float] | No
         index = {dim: nearest(array, dim, value) for dim, value in zip(space.values(), position, strict=True)}
         found.append(array.isel(index))
     return found
+
+
+def refuse_sensors(array: xr.DataArray) -> None:
+    """Raises kwave.FileError for a choice of sensors of what has none, with what it has to choose from."""
+    if space_dims(array):
+        raise kwave.FileError(f"{array.name}: recorded in a box. Fix: choose with x, y, z, not sensor=")
+    rest = other_dims(array)
+    fix = f"choose along {', '.join(rest)} with isel" if rest else "leave sensor= out"
+    raise kwave.FileError(f"{array.name}: not recorded at sensors. Fix: {fix}")
 
 
 def traces_of(array: xr.DataArray, sensor: int | Sequence[int] | None, most: int) -> list[xr.DataArray]:

@@ -2,10 +2,11 @@
 """Where grid points lie and when samples were taken, in metres and seconds.
 
 k-Wave's coordinates: zero is the grid point N // 2 of each axis, as in kWaveGrid's x_vec. Grids of other
-simulations start at zero. Files hold spacings and time steps as 32-bit floats; the decimal number behind them
-is used, so that 0.1 mm is 1e-4 and not 9.9999997e-05.
+simulations start at zero, unless their files say where. Files hold spacings and time steps as 32-bit floats;
+the decimal number behind them is used, so that 0.1 mm is 1e-4 and not 9.9999997e-05.
 """
 
+import json
 from dataclasses import dataclass
 
 import h5py
@@ -18,12 +19,14 @@ AXES = "xyz"
 
 @dataclass(frozen=True)
 class Grid:
-    """Points, spacing and absorbing layer along x, y, z; `zero` is the index of the point at 0 m."""
+    """Points, spacing and absorbing layer along x, y, z; `zero` is the index of the point at 0 m, which need
+    not be one of the points.
+    """
 
     sizes: tuple[int, int, int]
     spacing_m: tuple[float, float, float]
     pml: tuple[int, int, int]
-    zero: tuple[int, int, int]
+    zero: tuple[float, float, float]
     unit: str = "m"
     """Of the spacing; "points" where none is known."""
 
@@ -86,6 +89,39 @@ def grid_of_account(account: dict) -> Grid | None:
     if not _three_numbers(spacing):
         return Grid(tuple(map(int, cells)), (1.0, 1.0, 1.0), (0, 0, 0), (0, 0, 0), unit="points")
     return Grid(tuple(map(int, cells)), tuple(map(float, spacing)), (0, 0, 0), (0, 0, 0))
+
+
+def placed(grid: Grid | None, file: h5py.File) -> Grid | None:
+    """The grid with its points where the [[output]] tables of an open file say; as it is where none does.
+    Without a grid, as of a killed run, a table that covers the domain says how many points it has.
+    """
+    for group in kwave.output_tables(file):
+        sizes = _sizes_in(group) if grid is None else grid.sizes
+        origin, spacing = (_numbers_in(group, name) for name in ("origin_m", "spacing_m"))
+        if sizes is not None and origin is not None and _three_numbers(spacing):
+            zero = tuple(-place / step for place, step in zip(origin, spacing, strict=True))
+            return Grid(sizes, tuple(spacing), (0, 0, 0), zero)
+    return grid
+
+
+def _sizes_in(group: h5py.Group) -> tuple[int, ...] | None:
+    """The points of the domain along x, y, z, if a table covers it."""
+    whole = kwave.text(group.attrs.get("selection", "")) == "whole"
+    return group["values"].shape[:0:-1] if whole and group["values"].ndim == 4 else None
+
+
+def _numbers_in(group: h5py.Group, name: str) -> list[float] | None:
+    """Three numbers along x, y, z that an attribute holds in JSON."""
+    try:
+        numbers = json.loads(kwave.text(group.attrs.get(name, "")))
+    except ValueError:
+        return None
+    sound = isinstance(numbers, list) and len(numbers) == 3 and all(map(_is_number, numbers))
+    return list(map(float, numbers)) if sound else None
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 def _with_z(numbers: object, along_z: float) -> object:

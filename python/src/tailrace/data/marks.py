@@ -29,7 +29,7 @@ def mark_sensors(
         half = grid.spacing_m[plane.normal] * 0.5e3
         for box in mask.boxes or []:
             low, high = (_mm(grid, plane.normal, end[plane.normal]) for end in (box.low, box.high))
-            if low - half <= plane.at_mm <= high + half:
+            if low - half <= plane.at <= high + half:
                 first = [_mm(grid, axis, box.low[axis] - 0.5) for axis in plane.axes]
                 last = [_mm(grid, axis, box.high[axis] + 0.5) for axis in plane.axes]
                 outline(figure, number, (*first, *last), color)
@@ -42,7 +42,7 @@ def add_points(
 ) -> None:
     """Grid points (x, y, z indices) that lie in the plane, at most a few thousand of them."""
     at = _mm(grid, plane.normal, points[:, plane.normal])
-    near = points[np.abs(at - plane.at_mm) < 0.5e3 * grid.spacing_m[plane.normal]]
+    near = points[np.abs(at - plane.at) < 0.5e3 * grid.spacing_m[plane.normal]]
     near = near[:: max(1, math.ceil(len(near) / 3000))]
     if not len(near):
         return

@@ -19,6 +19,7 @@ from tailrace.data.grid import AXES, Grid
 from tailrace.data.layout import DOMAIN, Entry
 from tailrace.data.mask import Box, whole_box
 from tailrace.data.source import Source
+from tailrace.units import REDUCED
 
 REDUCTION_WORDS = {
     "maximum": "maximum ",
@@ -118,7 +119,7 @@ def _with_counts(dataset: xr.Dataset, table: layout.Table, found: CommitMark, in
     about = {"long_name": "number of rows", "units": "1", "sample_dimension": "record"}
     about["path"] = f"{dataset['values'].attrs['path'].removesuffix('values')}count"
     return dataset.assign(count=("time", counts, about)).assign_coords(
-        time=("time", table.time_s[:samples], {"units": "s", "long_name": "time"}),
+        time=("time", table.time_s[:samples], _time_attributes(dataset["values"].attrs["units"])),
         step=("time", table.steps[:samples], {"long_name": "time step"}),
     )
 
@@ -173,9 +174,14 @@ def _time(file, source: Source, found: list[Entry], dataset: xr.Dataset, table: 
         steps = np.arange(count) + source.case.steps - stored + 1
         time_s = (steps - 1) * source.case.dt_s
     return {
-        "time": ("time", time_s, {"units": "s", "long_name": "time"}),
+        "time": ("time", time_s, _time_attributes(found[0].meaning.unit)),
         "step": ("time", steps, {"long_name": "time step"}),
     }
+
+
+def _time_attributes(unit: str) -> dict:
+    """Of the times at which a quantity in this unit was sampled: reduced units go with reduced times."""
+    return {"units": REDUCED if unit == REDUCED else "s", "long_name": "time"}
 
 
 def _point_coordinates(points: np.ndarray | None, dataset: xr.Dataset, grid: Grid | None) -> dict:
@@ -186,10 +192,11 @@ def _point_coordinates(points: np.ndarray | None, dataset: xr.Dataset, grid: Gri
     coordinates = {}
     for number, axis in enumerate(AXES[:2] if grid.flat else AXES):
         staggered = any(one.attrs.get("staggered") == axis for one in dataset.data_vars.values())
-        coordinates[axis] = ("sensor", grid.positions_m(number, points[:, number]), _axis_attributes(axis))
+        places, about = grid.positions_m(number, points[:, number]), _axis_attributes(axis, grid)
+        coordinates[axis] = ("sensor", places, about)
         if staggered:
             shifted = grid.positions_m(number, points[:, number], True)
-            coordinates[f"{axis}_sg"] = ("sensor", shifted, _axis_attributes(f"{axis}_sg"))
+            coordinates[f"{axis}_sg"] = ("sensor", shifted, _axis_attributes(f"{axis}_sg", grid))
     return coordinates
 
 
@@ -199,7 +206,8 @@ def _box_coordinates(box: Box, dataset: xr.Dataset, grid: Grid | None) -> dict:
         if grid is not None and is_space(dim):
             axis = AXES.index(dim[0])
             index = np.arange(box.low[axis], box.high[axis] + 1)
-            coordinates[dim] = (dim, grid.positions_m(axis, index, dim != dim[0]), _axis_attributes(dim))
+            places = grid.positions_m(axis, index, dim != dim[0])
+            coordinates[dim] = (dim, places, _axis_attributes(dim, grid))
     return coordinates
 
 
@@ -218,9 +226,9 @@ def input_field(source: Source, name: str) -> xr.DataArray | None:
     return field.assign_coords(_box_coordinates(whole_box(source.grid), field, source.grid))[name]
 
 
-def _axis_attributes(dim: str) -> dict:
+def _axis_attributes(dim: str, grid: Grid) -> dict:
     staggered = dim.endswith("_sg")
-    return {"units": "m", "long_name": f"{dim[0]}, half a cell further" if staggered else dim}
+    return {"units": grid.unit, "long_name": f"{dim[0]}, half a cell further" if staggered else dim}
 
 
 def _covers(dataset: xr.Dataset, grid: Grid) -> bool:

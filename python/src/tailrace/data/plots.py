@@ -15,7 +15,7 @@ from tailrace.data.marks import mark_absorbing_layer
 from tailrace.data.unmask import fills_a_box, unmask
 from tailrace.figures import fields
 from tailrace.figures.fields import Plane, Series, Shades
-from tailrace.units import si_scale, si_text
+from tailrace.units import unit_scale
 
 TRACES = 5  # without a choice of sensors
 ANIMATION_VALUES = 4_000_000  # all frames of an animation together: about 20 MB as a page
@@ -98,11 +98,12 @@ class Plots:
                 )
             chosen = cuts.traces_of(array, sensor, TRACES)
         elif sensor is not None:
-            raise kwave.FileError(f"{array.name}: recorded in a box. Fix: choose with x, y, z, not sensor=")
+            cuts.refuse_sensors(array)
         else:
             chosen = cuts.traces_at(array, {"x": x, "y": y, "z": z})
         series = [_series(one) for one in chosen]
-        figure = fields.traces(series, array.attrs.get("units", ""), _name(array))
+        time_unit = array.coords["time"].attrs.get("units", "s")
+        figure = fields.traces(series, array.attrs.get("units", ""), _name(array), time_unit)
         figure.update_layout(
             showlegend=True, legend={"orientation": "v", "x": 1.01, "y": 1.0, "yanchor": "top"}
         )
@@ -137,7 +138,7 @@ class Plots:
         figure = self._painted(first, planes[:1], shades)
         if normal[0] is None:
             figure.layout.annotations = ()
-        times = [si_text(float(array.coords["time"].values[number]), "s") for number in chosen]
+        times = [cuts.time_text(array, number) for number in chosen]
         _add_frames(figure, planes, times, shades, 1000 * seconds / len(chosen))
         return figure
 
@@ -195,7 +196,7 @@ def require_field(array: xr.DataArray, grid: Grid | None) -> None:
         if not fills_a_box(array, grid):
             raise kwave.FileError(f"{array.name}: recorded at scattered points. Fix: plot.trace")
     elif len(cuts.space_dims(array)) < 2:
-        raise kwave.FileError(f"{array.name}: it is no field. Fix: plot.trace")
+        cuts.refuse_no_field(array)
     else:
         cuts.require_places(array)
 
@@ -216,15 +217,15 @@ def _shades(array: xr.DataArray, planes: list[Plane], limit: float | None) -> Sh
 
 def _width(planes: list[Plane]) -> float:
     """The narrowest layout in which the planes have their full height."""
-    scale = fields.MAX_HEIGHT / max(float(np.ptp(one.up_mm)) for one in planes)
-    panels = scale * sum(float(np.ptp(one.along_mm)) for one in planes) + fields.GAP * (len(planes) - 1)
+    scale = fields.MAX_HEIGHT / max(float(np.ptp(one.up)) for one in planes)
+    panels = scale * sum(float(np.ptp(one.along)) for one in planes) + fields.GAP * (len(planes) - 1)
     wanted = panels + fields.LEFT + fields.BAR
     return min(max(wanted, NARROWEST), fields.PAGE_WIDTH)
 
 
 def _title(figure: go.Figure, sample: xr.DataArray) -> None:
     """Adds the time to the planes' positions; a two-dimensional field has no position to name."""
-    time = f"t = {si_text(float(sample.coords['time']), 's')}" if "time" in sample.coords else ""
+    time = f"t = {cuts.time_text(sample)}" if "time" in sample.coords else ""
     if len(cuts.space_dims(sample)) == 2:
         for annotation in figure.layout.annotations:
             annotation.text = time
@@ -236,16 +237,16 @@ def _title(figure: go.Figure, sample: xr.DataArray) -> None:
 
 def _series(one: xr.DataArray) -> Series:
     dims = [dim for axis in AXES for dim in (axis, f"{axis}_sg") if dim in one.coords]
-    places = ", ".join(f"{float(one.coords[dim]) * 1e3:.2f}" for dim in dims).replace("-", "\u2212")
+    places = ", ".join(f"{float(cuts.shown(one.coords[dim])):.2f}" for dim in dims).replace("-", "\u2212")
     label = [f"sensor {int(one.coords['sensor'])}"] if "sensor" in one.coords else []
-    label += [f"({places}) mm"] if places else []
+    label += [f"({places}) {cuts.shown_unit(one.coords[dims[0]])}"] if places else []
     return Series(" ".join(label), one.coords["time"].values, one.values.astype(np.float64))
 
 
 def _add_frames(
     figure: go.Figure, planes: list[Plane], times: list[str], shades: Shades, wait_ms: float
 ) -> None:
-    factor = np.float32(si_scale(shades.peak)[0])
+    factor = np.float32(unit_scale(shades.peak, shades.unit)[0])
     figure.frames = [
         go.Frame(data=[go.Heatmap(z=one.values / factor)], traces=[0], name=str(number))
         for number, one in enumerate(planes)

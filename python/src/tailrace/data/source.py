@@ -8,7 +8,7 @@ import h5py
 
 from tailrace import commit_mark, kwave
 from tailrace.data.directory import read_directory
-from tailrace.data.grid import Case, Grid, grid_of_account, read_case
+from tailrace.data.grid import Case, Grid, grid_of_account, placed, read_case
 from tailrace.data.mask import Mask, read_mask
 
 OTHER_FILES = {
@@ -121,7 +121,7 @@ def is_whole(name: str, item: h5py.Dataset | h5py.Group, grid: Grid | None) -> b
 
 def _source(output, input_path, account, case, files: list[h5py.File], attributes) -> Source:
     mask = Mask() if case is None else read_mask(files, case.grid)
-    grid = grid_of_account(account) if case is None else case.grid
+    grid = placed(grid_of_account(account), files[0]) if case is None else case.grid
     found = commit_mark.read(files[0])
     if found.planned is None and case is not None:
         found = replace(found, planned=case.steps)

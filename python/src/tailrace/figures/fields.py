@@ -9,7 +9,7 @@ import numpy as np
 import plotly.graph_objects as go
 
 from tailrace.figures import theme
-from tailrace.units import si_scale
+from tailrace.units import si_scale, titled, unit_scale
 
 AXES = "xyz"
 
@@ -23,19 +23,22 @@ LEFT, GAP, BAR, TOP, BOTTOM = 58, 66, 108, 30, 48  # pixels around and between p
 
 @dataclass
 class Plane:
-    """A cut through a field: `values` has rows along `axes[1]` and columns along `axes[0]`."""
+    """A cut through a field: `values` has rows along `axes[1]` and columns along `axes[0]`. Places along both
+    and along the normal are in `unit`.
+    """
 
     values: np.ndarray
     axes: tuple[int, int]
-    along_mm: np.ndarray
-    up_mm: np.ndarray
+    along: np.ndarray
+    up: np.ndarray
     normal: int
-    at_mm: float
+    at: float
+    unit: str = "mm"
 
 
 @dataclass
 class Series:
-    """A quantity over time at one place."""
+    """A quantity over time at one place; `time_s` is in the unit that its figure is given."""
 
     label: str
     time_s: np.ndarray
@@ -60,22 +63,21 @@ class Shades:
 def slices(planes: list[Plane], shades: Shades, pixels: float = PAGE_WIDTH) -> go.Figure:
     """Planes side by side at one scale, with one colour bar, laid out for a width in pixels."""
     peak = shades.peak or max(float(np.nanmax(np.abs(plane.values), initial=0.0)) for plane in planes)
-    factor, prefix = si_scale(peak) if shades.scaled else (1.0, "")
+    factor, unit = unit_scale(peak, shades.unit) if shades.scaled else (1.0, shades.unit)
     lowest = min(float(np.nanmin(plane.values, initial=np.inf)) for plane in planes)
     low = -peak if shades.signed else lowest if shades.from_lowest else min(0.0, lowest)
     limits = (low / factor, peak / factor)
-    title, unit = shades.title, shades.unit
     figure = go.Figure()
     heights = _place(figure, planes, pixels)
     for number, plane in enumerate(planes, start=1):
-        _add_plane(figure, plane, number, factor, f"{prefix}{unit}")
+        _add_plane(figure, plane, number, factor, unit)
     figure.update_layout(
         coloraxis={
             "colorscale": shades.colorscale or (theme.DIVERGING if shades.signed else theme.SEQUENTIAL),
             "cmin": limits[0],
             "cmax": limits[1] if limits[1] > limits[0] else limits[0] + 1.0,
             "colorbar": {
-                "title": {"text": f"{title} [{prefix}{unit}]", "side": "right", "font": {"size": 13}},
+                "title": {"text": titled(shades.title, unit), "side": "right", "font": {"size": 13}},
                 "thickness": 14,
                 "len": 1.0,
                 "lenmode": "fraction",
@@ -98,11 +100,9 @@ def _extent(position: np.ndarray) -> float:
 
 
 def _place(figure: go.Figure, planes: list[Plane], pixels: float) -> float:
-    """Gives every plane axes whose lengths keep millimetres equal in both directions; returns the height in
-    pixels.
-    """
-    widths = [_extent(plane.along_mm) for plane in planes]
-    tallest = max(_extent(plane.up_mm) for plane in planes)
+    """Gives every plane axes with one scale in both directions; returns the height in pixels."""
+    widths = [_extent(plane.along) for plane in planes]
+    tallest = max(_extent(plane.up) for plane in planes)
     total = pixels - LEFT - BAR
     scale = min((total - GAP * (len(planes) - 1)) / sum(widths), MAX_HEIGHT / tallest)
     left = 0.0
@@ -110,19 +110,24 @@ def _place(figure: go.Figure, planes: list[Plane], pixels: float) -> float:
         suffix = "" if number == 1 else str(number)
         across, up = AXES[plane.axes[0]], AXES[plane.axes[1]]
         right = left + widths[number - 1] * scale
-        domains = [left / total, min(1.0, right / total)], [0, _extent(plane.up_mm) / tallest]
+        domains = [left / total, min(1.0, right / total)], [0, _extent(plane.up) / tallest]
         shared = {"constrain": "domain", "showgrid": False, "mirror": True}
         xaxis = {
             "domain": domains[0],
-            "title": f"{across} [mm]",
+            "title": titled(across, plane.unit),
             "anchor": f"y{suffix}",
-            **_range(plane.along_mm),
+            **_range(plane.along),
         }
-        yaxis = {"domain": domains[1], "title": f"{up} [mm]", "anchor": f"x{suffix}", **_range(plane.up_mm)}
+        yaxis = {
+            "domain": domains[1],
+            "title": titled(up, plane.unit),
+            "anchor": f"x{suffix}",
+            **_range(plane.up),
+        }
         yaxis["scaleanchor"] = f"x{suffix}"
         figure.update_layout({f"xaxis{suffix}": xaxis | shared, f"yaxis{suffix}": yaxis | shared})
         figure.add_annotation(
-            text=f"{AXES[plane.normal]} = {plane.at_mm:.2f} mm".replace("-", "\u2212"),
+            text=f"{AXES[plane.normal]} = {plane.at:.2f} {plane.unit}".replace("-", "\u2212"),
             x=0.5, y=1.0, xref=f"x{suffix} domain", yref=f"y{suffix} domain",
             yanchor="bottom", showarrow=False, font={"size": 13},
         )  # fmt: skip
@@ -139,17 +144,18 @@ def _range(position: np.ndarray) -> dict:
 def _add_plane(figure: go.Figure, plane: Plane, number: int, factor: float, unit: str) -> None:
     across, up = AXES[plane.axes[0]], AXES[plane.axes[1]]
     suffix = "" if number == 1 else str(number)
+    places = f"{across} %{{x:.2f}} {plane.unit}<br>{up} %{{y:.2f}} {plane.unit}"
     figure.add_trace(
         go.Heatmap(
             z=(plane.values / np.float32(factor)).astype(np.float32),
-            x0=float(plane.along_mm[0]),
-            dx=float(plane.along_mm[1] - plane.along_mm[0]),
-            y0=float(plane.up_mm[0]),
-            dy=float(plane.up_mm[1] - plane.up_mm[0]),
+            x0=float(plane.along[0]),
+            dx=float(plane.along[1] - plane.along[0]),
+            y0=float(plane.up[0]),
+            dy=float(plane.up[1] - plane.up[0]),
             coloraxis="coloraxis",
             xaxis=f"x{suffix}",
             yaxis=f"y{suffix}",
-            hovertemplate=f"{across} %{{x:.2f}} mm<br>{up} %{{y:.2f}} mm<br><b>%{{z:.3g}} {unit}</b>{NO_BOX}",
+            hovertemplate=f"{places}<br><b>%{{z:.3g}} {unit}</b>{NO_BOX}",
         )
     )
 
@@ -201,15 +207,14 @@ def profiles(
     return theme.style(figure, height)
 
 
-def traces(series: list[Series], unit: str, title: str = "pressure") -> go.Figure:
+def traces(series: list[Series], unit: str, title: str = "pressure", time_unit: str = "s") -> go.Figure:
     """A quantity, pressure unless `title` says otherwise, against time at a few sensors."""
-    peak = max(float(np.nanmax(np.abs(one.values), initial=0.0)) for one in series)
-    factor, prefix = si_scale(peak)
-    time_factor, time_prefix = si_scale(max(float(one.time_s[-1]) for one in series))
+    factor, unit = unit_scale(max(float(np.nanmax(np.abs(one.values), initial=0.0)) for one in series), unit)
+    time_factor, time_unit = unit_scale(max(float(one.time_s[-1]) for one in series), time_unit)
     figure = go.Figure()
     for color, one in zip(cycle(theme.LINES), series, strict=False):
         time_s, values = thin_out(one.time_s, one.values)
-        text = f"{one.label}, %{{x:.3f}} {time_prefix}s<br><b>%{{y:.3g}} {prefix}{unit}</b>{NO_BOX}"
+        text = f"{one.label}, %{{x:.3f}} {time_unit}<br><b>%{{y:.3g}} {unit}</b>{NO_BOX}"
         figure.add_trace(
             go.Scatter(
                 x=time_s / time_factor, y=values / factor, name=one.label, mode="lines",
@@ -217,8 +222,8 @@ def traces(series: list[Series], unit: str, title: str = "pressure") -> go.Figur
                 hovertemplate=text,
             )
         )  # fmt: skip
-    figure.update_xaxes(title=f"time [{time_prefix}s]")
-    figure.update_yaxes(title=f"{title} [{prefix}{unit}]", zeroline=True)
+    figure.update_xaxes(title=titled("time", time_unit))
+    figure.update_yaxes(title=titled(title, unit), zeroline=True)
     return theme.style(figure, height=360)
 
 

@@ -78,7 +78,7 @@ def squares_of(levels: np.ndarray, across: np.ndarray, down: np.ndarray) -> list
 def in_cube(coordinates: np.ndarray, grid: Grid, dim: str) -> np.ndarray:
     """Where points of an output are along an axis of the unit cube, whatever their coordinates count."""
     axis = AXES.index(dim[0])
-    return (coordinates / grid.spacing_m[axis] + 0.5) / grid.sizes[axis]
+    return (coordinates / grid.spacing_m[axis] + grid.zero[axis] + 0.5) / grid.sizes[axis]
 
 
 @dataclass(frozen=True)

@@ -146,7 +146,7 @@ def _profile(array: xr.DataArray, length: np.ndarray) -> Picture | None:
         axis = axes[0] if axes else 2
         figure = go.Figure(
             go.Scatter(
-                x=middles[axis], y=bins.reshape(-1), mode="lines",
+                x=np.r_[0, middles[axis], length[axis]], y=np.pad(bins.reshape(-1), 1, "edge"), mode="lines",
                 line={"color": theme.LINES[0], "shape": "hvh"},
                 hovertemplate=f"{AXES[axis]} %{{x:.4g}}<br><b>%{{y:.5g}}</b>{NO_BOX}",
             )
