@@ -77,8 +77,9 @@ run::OutputDomain domain_of(const Options& options) {
           .time_of_step_0_s = 0,
           .dt_s = options.problem.dt,
           .spacing_m = cells(1),
-          .origin_m = cells(0.5),
-          .quantities = {"temperature", "source", "level", MeshRows::all_points, MeshRows::corners}};
+          .quantities = {"temperature", "source", "level", MeshRows::all_points, MeshRows::corners},
+          .taken_paths = {},
+          .origin_m = cells(0.5)};
 }
 
 std::vector<run::NamedMap> maps_of(const Mortars& mortars) {

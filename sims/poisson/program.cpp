@@ -119,9 +119,9 @@ void Program::plan() {
                                        .time_of_step_0_s = 0,
                                        .dt_s = 1,
                                        .spacing_m = problem().grid.spacing_m,
-                                       .origin_m = problem().grid.origin_m(),
                                        .quantities = {"u", "rhs", "residual"},
-                                       .taken_paths = {history_step, history_residual}});
+                                       .taken_paths = {history_step, history_residual},
+                                       .origin_m = problem().grid.origin_m()});
   make_head();
   run_.plan({}, std::move(outputs), own, problem().grid.cells);
 }

@@ -69,9 +69,9 @@ struct OutputDomain {
   StepIndex steps = 0;  ///< refers to the run
   double time_of_step_0_s = 0, dt_s = 0;
   std::array<double, 3> spacing_m{1, 1, 1};  ///< along x, y, z
-  std::array<double, 3> origin_m{};          ///< where point 0 lies, along x, y, z
   std::vector<std::string> quantities;       ///< that exist in this domain
   std::vector<std::string> taken_paths{};    ///< says what the simulation puts into the file besides
+  std::array<double, 3> origin_m{};          ///< where point 0 lies, along x, y, z
 };
 
 /// The outputs of a case on their way to the file: group /NAME with `values`, `step` and `time_s`.
