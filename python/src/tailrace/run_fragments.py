@@ -22,7 +22,7 @@ from typing import Any
 
 from tailrace.account import headline, how_it_ended, was_killed, write_account
 from tailrace.casefile import PROGRAM_SOURCE, PYTHON_PROGRAM, refuse_directory
-from tailrace.console import EXIT_BAD_INPUT, EXIT_OK, EXIT_RUN_FAILED, EXIT_STOPPED, CommandError
+from tailrace.console import EXIT_BAD_INPUT, EXIT_OK, EXIT_RUN_FAILED, EXIT_STOPPED, CommandError, taken
 from tailrace.fragments.compile import Source, compile_with_files
 from tailrace.fragments.folders import may_write, passing_folder
 from tailrace.fragments.problems import Problems
@@ -224,9 +224,7 @@ def clear(out: Path) -> None:
 def chosen_directory(request: ProgramRequest) -> Path:
     """Makes the run directory. Of several runs at once each has its own."""
     if request.out is not None and request.out.exists() and not request.overwrite:
-        raise CommandError(
-            f"{request.out} exists already. Name another --out, or replace it with --overwrite."
-        )
+        raise taken(request.out)
     first = request.out or Path("runs") / (request.name or request.source.program.stem)
     if request.out is not None or request.overwrite:
         first.mkdir(parents=True, exist_ok=True)
