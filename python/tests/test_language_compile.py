@@ -199,11 +199,22 @@ extern "C" void c_sum(const InputDF &in, const double more, OutputDF &out) {
 """
 
 
+IMPORTED = '#include <ucenv.h>\nextern "C" void f(OutputDF &r) { r = 1; }\n'
+
+
 def test_blocks_and_imported_functions():
     _, problems, document = built(BLOCKS, bodies=SOURCE)
     assert problems.errors == []
     bodies = bodies_of(Path("p.so"), document)
     assert evaluated(document, bodies, 3) == (0, [("sum 10.500000!",)])
+
+
+def test_sources_may_have_any_letters_in_their_paths(tmp_path, monkeypatch):
+    (tmp_path / "año").mkdir()
+    monkeypatch.chdir(tmp_path / "año")
+    _, problems, document = built("import f(name r); sub main() { df x; f(x); }", körper=IMPORTED)
+    assert problems.errors == [], problems.as_text()
+    assert evaluated(document, bodies_of(Path("p.so"), document)) == (0, [])
 
 
 def test_imports_are_checked_against_the_functions():
