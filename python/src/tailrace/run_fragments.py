@@ -76,7 +76,8 @@ REASONS = {
     "allow_outside": NO_OUTPUTS,
     "check": "it has no case that a run could check. Fix: tailrace compile --check PROGRAM.fa",
     "fault": "fragment programs know no faults but those of tailrace-fragments --fault",
-    "profile": "only runs of cases start the message profiler. Fix: tailrace compile, then tailrace profile messages -- tailrace-fragments PROGRAM.so",
+    "profile": "only runs of cases start the message profiler. Fix: tailrace compile, then tailrace profile "
+    "messages -- tailrace-fragments PROGRAM.so",
 }
 
 

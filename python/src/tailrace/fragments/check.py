@@ -80,8 +80,8 @@ def run_passes(source: SourceFile, defines: Sequence[str], last_counts: bool) ->
 
 
 def syntax_problems(source: SourceFile, defines: Sequence[str] = ()) -> Problems:
-    """What keeps the text of a file from being read as a program. Names that another file or `-D` may define do
-    not, and a file that is no whole program may have any parts of one.
+    """What keeps the text of a file from being read as a program. Names that another file or `-D` may define
+    do not, and a file that is no whole program may have any parts of one.
     """
     sys.setrecursionlimit(max(sys.getrecursionlimit(), RECURSION))
     problems = Problems()

@@ -251,8 +251,8 @@ class Layout:
 
 
 def formatted(source: SourceFile, defines: Sequence[str] = ()) -> str:
-    """The text of a file in the canonical layout; raises CommandError for one that cannot be read as a program,
-    of which nobody knows where its strings and statements end.
+    """The text of a file in the canonical layout; raises CommandError for one that cannot be read as a
+    program, of which nobody knows where its strings and statements end.
     """
     if source.path.suffix == PYTHON_PROGRAM:
         raise CommandError(f"{source.name}: is in Python. Fix: --format programs of the language (.fa)")
