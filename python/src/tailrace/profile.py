@@ -131,7 +131,7 @@ def command_of(start: Start, request: Request) -> tuple[list[str], Path]:
 
 
 def check_directory(directory: Path, overwrite: bool) -> None:
-    """Raises CommandError for a directory in which counts would replace, or stand among, what is there."""
+    """Raises CommandError for a directory in which counts would replace, or be among, what is there."""
     names = sorted(path.name for path in directory.iterdir()) if directory.is_dir() else []
     others = [name for name in names if name not in (PAIRS, PAGE) and not COUNTS.fullmatch(name)]
     if others or (directory.exists() and not directory.is_dir()):
