@@ -124,6 +124,9 @@ std::variant<Options, int> parse(std::vector<std::string> line, bool says) {
   if (options.words.empty())
     throw Error(ErrorKind::usage, "no program is given", "name a .fa, .so or .json file");
   options.file = options.words.front();
+  if (options.file.starts_with('-'))
+    throw Error(ErrorKind::usage, fmt::format("there is no option {}", options.file),
+                "--help lists the options; a program of that name is ./" + options.file);
   options.words.erase(options.words.begin());
   if (!options.live_bytes.empty())
     options.how.live_bytes = parse_byte_limit(options.live_bytes, "--live-bytes");

@@ -29,24 +29,29 @@ struct Mesh {
 
 Mesh read_mesh(const std::string& path, mpi::CommView comm) {
   std::ifstream in(path);
+  if (!in) throw Error(ErrorKind::input, path + " cannot be read", "a file that is there");
   Mesh mesh;
   std::int64_t elements = 0;
   in >> mesh.nodes >> elements;
+  if (!in || mesh.nodes < 1 || elements < 0)
+    throw Error(ErrorKind::input, path + " is no mesh", "NODES ELEMENTS, nodes, elements");
   const exchange::Block nodes(mesh.nodes, comm.size()), parts(elements, comm.size());
-  for (std::int64_t node = 0; node < mesh.nodes; ++node) {
+  for (std::int64_t node = 0; node < mesh.nodes && in; ++node) {
     Node at{};
     in >> at[0] >> at[1] >> at[2];
     if (nodes.owner(node) == comm.rank())
       mesh.own_coordinates.insert(mesh.own_coordinates.end(), at.begin(), at.end());
   }
-  for (std::int64_t element = 0; element < elements; ++element)
+  for (std::int64_t element = 0; element < elements && in; ++element)
     for (std::size_t corner = 0; corner < corners; ++corner) {
       std::int64_t node = -1;
       in >> node;
       if (parts.owner(element) == comm.rank()) mesh.corner_nodes.push_back(node);
     }
-  if (!in)
-    throw Error(ErrorKind::input, path + " is no mesh, or ends early", "NODES ELEMENTS, nodes, elements");
+  std::string more;
+  if (!in || in >> more)
+    throw Error(ErrorKind::input, path + " has fewer or more lines than its first one says",
+                "NODES ELEMENTS, nodes, elements");
   return mesh;
 }
 
@@ -111,8 +116,8 @@ int assemble(mpi::CommView comm, const char* path, const char* result) {
 int main(int argc, char** argv) {
   int granted = 0, status = 2;
   MPI_Init_thread(&argc, &argv, MPI_THREAD_FUNNELED, &granted);
-  if (argc != 3) return std::puts("assembly MESH RESULT"), 2;
   try {
+    if (argc != 3) throw Error(ErrorKind::usage, "two words are wanted", "assembly MESH RESULT");
     status = assemble(mpi::CommView(MPI_COMM_WORLD), argv[1], argv[2]);
   } catch (const Error& error) {  // the same on all ranks
     if (mpi::CommView(MPI_COMM_WORLD).is_root()) std::fprintf(stderr, "assembly: %s\n", error.what());

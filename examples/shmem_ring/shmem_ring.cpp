@@ -2,6 +2,7 @@
 // Adds up a vector of all ranks, which goes around a ring in symmetric memory: mpirun -n 3 shmem_ring [TURNS]
 #include <mpi.h>
 
+#include <charconv>
 #include <cstdio>
 #include <string>
 #include <tailrace/error.hpp>
@@ -21,11 +22,20 @@ void turn(exchange::Heap& heap, exchange::Symmetric<double>& sum, exchange::Symm
   heap.put_signal(sum.on(next), values, signal.on(next), number);
 }
 
+std::uint64_t turns_of(const std::string& word) {
+  std::uint64_t turns = 0;
+  const char* const end = word.data() + word.size();
+  const auto [rest, error] = std::from_chars(word.data(), end, turns);
+  if (error != std::errc() || rest != end || turns < 1)
+    throw Error(ErrorKind::usage, word + " is no number of turns", "a whole number from 1 on");
+  return turns;
+}
+
 int main(int argc, char** argv) {
   int granted = 0, status = 0;
   MPI_Init_thread(&argc, &argv, MPI_THREAD_FUNNELED, &granted);
-  const auto turns = static_cast<std::uint64_t>(argc > 1 ? std::stoll(argv[1]) : 1);
   try {
+    const std::uint64_t turns = argc > 1 ? turns_of(argv[1]) : 1;
     exchange::Heap heap{mpi::CommView(MPI_COMM_WORLD)};
     auto sum = heap.allocate<double>(1000);
     auto signal = heap.allocate<std::uint64_t>(1);
@@ -33,8 +43,10 @@ int main(int argc, char** argv) {
     heap.barrier_all();
     if (heap.rank() == 0) std::printf("sum %.0f ... %.0f\n", sum.local().front(), sum.local().back());
   } catch (const Error& error) {
-    std::fprintf(stderr, "shmem_ring: %s\n", error.what());
-    status = 3;
+    const bool usage = error.info().kind == ErrorKind::usage;  // the same on all ranks
+    if (!usage || mpi::CommView(MPI_COMM_WORLD).is_root())
+      std::fprintf(stderr, "shmem_ring: %s\n", error.what());
+    status = usage ? 2 : 3;
   }
   MPI_Finalize();
   return status;

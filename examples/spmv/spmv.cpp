@@ -23,17 +23,39 @@ struct Rows {
   std::vector<double> values;
 };
 
+// What the head of a file says.
+struct Head {
+  std::int64_t rows = 0, columns = 0, entries = 0;
+  bool symmetric = false;
+};
+
+[[noreturn]] void refuse(const std::string& what, const std::string& fix) {
+  throw Error(ErrorKind::input, what, fix);
+}
+
+Head read_head(const std::string& path, std::istream& in) {
+  std::string line, banner, object, form, field, symmetry;
+  std::getline(in, line);
+  std::istringstream(line) >> banner >> object >> form >> field >> symmetry;
+  if (banner != "%%MatrixMarket" || object != "matrix" || form != "coordinate" || field != "real")
+    refuse(path + " is no real matrix in Matrix Market's coordinate form",
+           "a file that begins with %%MatrixMarket matrix coordinate real");
+  if (symmetry != "general" && symmetry != "symmetric")
+    refuse(path + " has a matrix that is " + symmetry, "general or symmetric");
+  while (std::getline(in, line) && line[0] == '%') continue;
+  Head head{.symmetric = symmetry == "symmetric"};
+  std::istringstream(line) >> head.rows >> head.columns >> head.entries;
+  if (head.rows < 1 || head.rows != head.columns || head.entries < 0)
+    refuse(path + ": the matrix is not square, or has no size",
+           "a line ROWS COLUMNS ENTRIES below the comments");
+  return head;
+}
+
 Rows read_rows(const std::string& path, const mpi::CommView comm) {
   std::ifstream in(path);
-  std::string head, line;
-  if (!std::getline(in, head) || head.find("%%MatrixMarket matrix coordinate real") != 0)
-    throw Error(ErrorKind::input, path + " is no real matrix in Matrix Market's coordinate form",
-                "a file that begins with %%MatrixMarket matrix coordinate real");
-  const bool symmetric = head.find("symmetric") != std::string::npos;
-  while (std::getline(in, line) && line[0] == '%') continue;
-  Rows rows;
-  std::int64_t columns = 0, entries = 0;
-  std::istringstream(line) >> rows.size >> columns >> entries;
+  if (!in) refuse(path + " cannot be read", "a file that is there");
+  const Head head = read_head(path, in);
+  Rows rows{.size = head.rows};
   const exchange::Block block(rows.size, comm.size());
   std::vector<std::vector<std::pair<std::int64_t, double>>> mine(
       static_cast<std::size_t>(block.count(comm.rank())));
@@ -41,16 +63,17 @@ Rows read_rows(const std::string& path, const mpi::CommView comm) {
     if (block.owner(row) == comm.rank())
       mine[static_cast<std::size_t>(block.local(row))].emplace_back(column, value);
   };
-  for (std::int64_t i = 0; i < entries; ++i) {
+  for (std::int64_t i = 0; i < head.entries; ++i) {
     std::int64_t row = 0, column = 0;
     double value = 0;
     if (!(in >> row >> column >> value) || row < 1 || row > rows.size || column < 1 || column > rows.size)
-      throw Error(ErrorKind::input,
-                  path + ": entry " + std::to_string(i + 1) + " is missing, or out of range",
-                  "as many entries as the head says, each with row, column and value");
+      refuse(path + ": entry " + std::to_string(i + 1) + " is missing, or out of range",
+             "as many entries as the head says, each with row, column and value");
     keep(row - 1, column - 1, value);
-    if (symmetric && row != column) keep(column - 1, row - 1, value);
+    if (head.symmetric && row != column) keep(column - 1, row - 1, value);
   }
+  if (std::string more; in >> more)
+    refuse(path + ": has more than " + std::to_string(head.entries) + " entries", "as many as the head says");
   for (const auto& row : mine) {
     for (const auto& [column, value] : row) rows.columns.push_back(column), rows.values.push_back(value);
     rows.first.push_back(rows.columns.size());
@@ -108,7 +131,10 @@ int solve(mpi::CommView comm, const char* path, const char* result) {
   std::int64_t steps = 0;
   for (; steps < 10 * rows.size && rho > 1e-24 * first; ++steps) {
     a.multiply(p, q);
-    const double alpha = rho / dot(p, q);
+    const double curvature = dot(p, q);
+    if (!(curvature > 0))
+      refuse(std::string(path) + ": the matrix is not positive definite", "another matrix");
+    const double alpha = rho / curvature;
     for (std::size_t i = 0; i < n; ++i) x[i] += alpha * p[i], r[i] -= alpha * q[i];
     const double old = rho;
     rho = dot(r, r);
@@ -131,8 +157,8 @@ int solve(mpi::CommView comm, const char* path, const char* result) {
 int main(int argc, char** argv) {
   int granted = 0, status = 2;
   MPI_Init_thread(&argc, &argv, MPI_THREAD_FUNNELED, &granted);
-  if (argc != 3) return std::puts("spmv MATRIX RESULT"), 2;
   try {
+    if (argc != 3) throw Error(ErrorKind::usage, "two words are wanted", "spmv MATRIX RESULT");
     status = solve(mpi::CommView(MPI_COMM_WORLD), argv[1], argv[2]);
   } catch (const Error& error) {  // the same on all ranks
     if (mpi::CommView(MPI_COMM_WORLD).is_root()) std::fprintf(stderr, "spmv: %s\n", error.what());

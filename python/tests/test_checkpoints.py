@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import checkpoint_files as files
+import command
 import jobs
 from native import needs
 from tailrace.checkpoints.damage import Damage
@@ -393,3 +394,10 @@ def test_manifests_that_make_no_sense(tmp_path, key, value):
     place = files.write(tmp_path, **{key: value})
     (damage,) = verify(place)
     assert damage.part == "manifest" and key.split("_")[0] in damage.problem
+
+
+def test_sweeps_have_no_time(tmp_path):
+    files.write(tmp_path / "gas", simulation="gas", time_s=250.0)
+    files.write(tmp_path / "poisson", simulation="poisson", time_s=250.0)
+    assert "4 min 10 s" in command.tailrace("checkpoint", "list", tmp_path / "gas").out
+    assert "4 min 10 s" not in command.tailrace("checkpoint", "list", tmp_path / "poisson").out

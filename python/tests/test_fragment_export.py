@@ -5,6 +5,7 @@ import csv
 import json
 from collections import Counter
 
+import command
 from fragment_traces import write
 from tailrace.trace import read_run
 from tailrace.trace.export import write_csv, write_perfetto
@@ -71,3 +72,10 @@ def test_csv(two_ranks, tmp_path):  # noqa: F811
     assert [(row["rank"], row["type"], row["time_s"]) for row in begun] == [
         ("0", "a", "2.000000000"), ("0", "c", "4.250000000"), ("1", "b", "4.500000000")
     ]  # fmt: skip
+
+
+def test_the_command_names_every_table_that_it_writes(two_ranks):  # noqa: F811
+    answer = command.tailrace("trace", "export", two_ranks, "--format", "csv")
+    names = [two_ranks / "trace.csv", two_ranks / "trace_fragments.csv"]
+    assert answer.status == 0 and answer.out.splitlines() == [str(name) for name in names], answer
+    assert all(name.exists() for name in names)

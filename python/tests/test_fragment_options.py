@@ -100,6 +100,20 @@ def test_one_message(words, message):
     assert message in answer.err
 
 
+def test_reasons_are_sentences():
+    assert not [reason for reason in run_fragments.REASONS.values() if reason.startswith("Fix")]
+
+
+@pytest.mark.parametrize("words", [["fragments"], ["fragments", "--schema"], ["checkpoint"]])
+def test_programs_that_are_no_simulation_have_no_template(words):
+    answer = command.tailrace("case", *words)
+    said = (
+        "has few keys, and no template. Fix: " if words[0] == "fragments" else "no simulation has this name"
+    )
+    assert (answer.status, answer.out) == (2, "") and answer.err.count("\n") == 1
+    assert answer.err.startswith(f"tailrace: tailrace case {words[0]}: ") and said in answer.err
+
+
 def test_other_commands_take_no_programs():
     answer = command.tailrace("plan", POWERS)
     assert (answer.status, answer.out) == (2, "")

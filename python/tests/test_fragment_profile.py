@@ -8,7 +8,7 @@ from fragment_traces import number, records_block, summary_block, type_block, wr
 from tailrace.fragment_profile.graph import replay
 from tailrace.fragment_profile.pictures import curve, density, write_pictures
 from tailrace.fragment_profile.profile import NoRecordsError, population, read_profile
-from tailrace.fragment_profile.values import live
+from tailrace.fragment_profile.values import live, values_of
 
 MAIN, A, B, C = (number(0, n) for n in (1, 2, 3, 4))
 X, Y = 111, 222
@@ -172,6 +172,12 @@ def test_values(two_ranks):
     assert sorted(found.transfers.tolist()) == [0, 1]
     times, count, size = live(profile.recorded)
     assert (times.tolist(), count.tolist(), size.tolist()) == ([4.0, 7.5, 8.0], [1, 2, 1], [800, 816, 16])
+
+
+def test_a_value_that_its_home_gave_away_for_the_last_use_was_not_kept(two_ranks):
+    recorded = read_profile(two_ranks).recorded
+    recorded.values["last_use_s"][np.isfinite(recorded.values["released_s"])] = 8.5
+    assert values_of(recorded).kept_s.tolist() == [0.0]
 
 
 def test_a_wrong_count_is_an_error_that_names_the_rank(two_ranks):

@@ -78,6 +78,25 @@ def test_verify_finds_nan(tmp_path):
     assert problems == ["p/1: 1 values are infinite", "p_final: 3 values are NaN"]
 
 
+@pytest.mark.parametrize("closed", [True, False])
+def test_rows_behind_the_steps_that_were_done_may_be_nan_and_no_others(tmp_path, closed):
+    run_dirs.write_output(tmp_path / "out.h5")
+    residuals = [1.0, 0.5, 0.2, np.nan, np.nan] if closed else [np.nan] * 5
+    with h5py.File(tmp_path / "out.h5", "a") as file:
+        file["history/step"] = [0, 30, 60, 90, 120]  # 60 were done
+        file["history/residual"] = residuals
+        if not closed:
+            file["t_index"][...] = 0
+    assert inspect_file(tmp_path / "out.h5", verify=True).problems == []
+    with h5py.File(tmp_path / "out.h5", "a") as file:
+        file["history/residual"][3] = np.inf
+        if closed:
+            file["history/residual"][2] = np.nan
+    problems = inspect_file(tmp_path / "out.h5", verify=True).problems
+    expected = ["history/residual: 1 values are NaN"] if closed else []
+    assert problems == [*expected, "history/residual: 1 values are infinite"]
+
+
 def test_a_commit_mark_beyond_the_plan_is_a_problem(tmp_path):
     run_dirs.write_output(tmp_path / "out.h5")
     with h5py.File(tmp_path / "out.h5", "a") as file:

@@ -143,6 +143,11 @@ def test_ten_thousand_brackets():
     refused("nested more than 1000 levels deep")
 
 
+def test_a_thousand_terms():
+    Path("p.fa").write_text(f"sub main(int n) {{ df x; show(n{' + 1' * 1500}); }}\n")
+    refused("divide it; each operator of a formula counts, too")
+
+
 def test_a_full_disk(place):
     """A disk of 64 KiB for the cache, where the system lets us make one; nothing of an object stays."""
     Path("cache").mkdir(exist_ok=True)

@@ -199,11 +199,22 @@ extern "C" void c_sum(const InputDF &in, const double more, OutputDF &out) {
 """
 
 
+IMPORTED = '#include <ucenv.h>\nextern "C" void f(OutputDF &r) { r = 1; }\n'
+
+
 def test_blocks_and_imported_functions():
     _, problems, document = built(BLOCKS, bodies=SOURCE)
     assert problems.errors == []
     bodies = bodies_of(Path("p.so"), document)
     assert evaluated(document, bodies, 3) == (0, [("sum 10.500000!",)])
+
+
+def test_sources_may_have_any_letters_in_their_paths(tmp_path, monkeypatch):
+    (tmp_path / "año").mkdir()
+    monkeypatch.chdir(tmp_path / "año")
+    _, problems, document = built("import f(name r); sub main() { df x; f(x); }", körper=IMPORTED)
+    assert problems.errors == [], problems.as_text()
+    assert evaluated(document, bodies_of(Path("p.so"), document)) == (0, [])
 
 
 def test_imports_are_checked_against_the_functions():
@@ -328,3 +339,22 @@ def test_the_document_alone_needs_no_compiler(monkeypatch):
     assert answer.status == 2 and "set CXX" in answer.err and not Path("p.so").exists()
     answer = command.tailrace("compile", "p.fa", "-o", "none/p.json")
     assert answer.status == 2 and "there is no directory none" in answer.err
+
+
+def test_no_source_is_overwritten_and_no_file_made_that_does_not_run(monkeypatch):
+    monkeypatch.setenv("CXX", "/nowhere/g++")
+    Path("p.fa").write_text(POWERS)
+    Path("u.cpp").write_text("// mine\n")
+    for target in ("p.fa", "u.cpp", "p.out", "p"):
+        answer = command.tailrace("compile", "p.fa", "-o", target)
+        assert answer.status == 2 and f"-o {target}: no form of a compiled program" in answer.err
+    Path("inc.json").write_text(POWERS)
+    Path("q.fa").write_text('#include "inc.json"\n')
+    answer = command.tailrace("compile", "q.fa", "-o", "inc.json")
+    assert answer.status == 2 and "inc.json: the program is made of it" in answer.err
+    for option in ("--check", "--format"):
+        answer = command.tailrace("compile", "p.fa", option, "-o", "p.json")
+        assert answer.status == 2 and "-o: not with --check" in answer.err
+    files = {path.name: path.read_text() for path in Path().iterdir() if path.is_file()}
+    sources = {"p.fa": POWERS, "q.fa": '#include "inc.json"\n', "inc.json": POWERS, "u.cpp": "// mine\n"}
+    assert files == sources

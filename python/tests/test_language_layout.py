@@ -131,3 +131,30 @@ def test_the_command_formats_in_place_or_shows_what_would_change(tmp_path):
     assert command.tailrace("compile", "--format", "--diff", program).out == ""
     assert command.tailrace("compile", "--diff", program).status == 2
     assert command.tailrace("compile", program, other).status == 2
+
+
+def test_what_cannot_be_read_is_refused_with_its_place_and_left_as_it_is(tmp_path):
+    whole, broken = "sub main(){df x;}\n", tmp_path / "broken.fa"
+    texts = {
+        'sub main(){df x;}\nsub f(){g("a   b);}\n': (":2:11: error: a string", "reaches the end of the file"),
+        "sub main(){df x}\n": (":1:16: error: unexpected }", "[SYN]"),
+        "sub main(){df x;\n": (":1:16: error: the text ends too early", "[SYN]"),
+        "sub main(){ /* a   b\n": (":1:13: error: a comment", "reaches the end of the file"),
+    }
+    for text, said in texts.items():
+        broken.write_text(text)
+        for option in ([], ["--diff"]):
+            answer = command.tailrace("compile", "--format", *option, broken)
+            assert answer.status == 2 and all(part in answer.err for part in said), answer
+            assert broken.read_text() == text
+    part = tmp_path / "part.inc"
+    part.write_text("df   x;\n")  # statements, which a program includes
+    broken.write_text(whole.replace("x", "$NAME"))
+    assert command.tailrace("compile", "--format", part, broken).status == 0
+    assert part.read_text() == "df x;\n" and "df $NAME;" in broken.read_text()
+
+
+def test_a_program_in_python_has_no_layout_of_the_language(tmp_path):
+    (tmp_path / "p.py").write_text("a=1\n")
+    answer = command.tailrace("compile", "--format", tmp_path / "p.py")
+    assert answer.status == 2 and "is in Python" in answer.err and (tmp_path / "p.py").read_text() == "a=1\n"

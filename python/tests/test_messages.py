@@ -14,6 +14,7 @@ from tailrace.messages.balance import differences, matrix, over_time
 from tailrace.messages.classes import largest_size, parse_classes, rate_of, shares
 from tailrace.messages.counts import GROUPS, Sizes, Total, read_profile
 from tailrace.messages.pairs import pairs_text, profile_text, read_pairs
+from tailrace.messages.preload import clear
 
 # A run of a Poisson solver on a two-dimensional grid: classes and shares as a thesis prints them. It does
 # not print the counts: these are some with the same shares.
@@ -160,3 +161,26 @@ def test_bad_options_are_named(words, said, tmp_path, monkeypatch):
     answer = tailrace("profile", "messages", *words)
     assert answer.status == 2 and said in answer.err
     assert not list(tmp_path.iterdir())
+
+
+def test_a_profile_replaces_nothing_but_a_profile(tmp_path):
+    words = ["profile", "messages", "--out", tmp_path, "--", "true"]
+    for name in ("rank-list.json", "started-late.json", "notes.partial"):
+        (tmp_path / name).write_text("mine")
+        answer = tailrace(*words[:4], "--overwrite", *words[4:])
+        assert answer.status == 2 and f"{tmp_path}: has {name}, which is of no profile" in answer.err
+        assert (tmp_path / name).read_text() == "mine"
+        (tmp_path / name).unlink()
+    write(tmp_path, counts(0, 1, sent=[(0, 1, 8)]))
+    answer = tailrace(*words)
+    assert answer.status == 2 and f"{tmp_path} exists already" in answer.err
+    assert (tmp_path / "rank-00000.json").exists()
+
+
+def test_only_files_of_the_profilers_names_are_removed(tmp_path):
+    ours = ["rank-00000.json", "rank-123456.json", "started-77-00001.json", "rank-00000.json.partial"]
+    others = ["rank-0.json", "rank-list.json", "started-00001.json", "a.partial", "rank-00000.json.old"]
+    for name in [*ours, *others]:
+        (tmp_path / name).touch()
+    clear(tmp_path)
+    assert sorted(path.name for path in tmp_path.iterdir()) == sorted(others)

@@ -6,6 +6,7 @@ and its statistics on synthetic numbers.
 import json
 import os
 import random
+import re
 import shutil
 import signal
 import subprocess
@@ -21,8 +22,11 @@ from command import TAILRACE, Answer, environment, process
 from tailrace.bench.stats import spread
 from tailrace.console import CommandError
 from tailrace.revisions import store
+from tailrace.revisions.bisection import search
 from tailrace.revisions.definition import Definition, Number, find_test
 from tailrace.revisions.numbers import RunFailedError, counts_by_perf, numbers_in, run_once
+from tailrace.revisions.repository import Revision, check_date
+from tailrace.revisions.session import Budget, Session
 from tailrace.revisions.steps import find_steps
 from tailrace.revisions.verdicts import FASTER, SAME, SLOWER, UNKNOWN, judge, judge_apart
 
@@ -112,14 +116,55 @@ def test_a_range_with_a_slow_down_and_a_commit_that_does_not_build(repository, t
 
 def test_bisection_names_the_commit_and_skips_what_does_not_build(repository):
     answer = revisions(repository, "work", "--bisect", "v1", "v12")
-    assert answer.status == 0, answer
+    assert answer.status == 1, answer
     last = answer.out.splitlines()[-1]
     assert last.startswith("steps: slower since") and f"(change {SLOW_SINCE});" in last
     assert int(last.split("asked ")[1].split()[0]) <= 5
     answer = revisions(repository, "work", "--bisect", "v1", "v4")
-    assert answer.status == 3 and "not slower" in answer.err
+    assert answer.status == 0 and "not slower" in answer.err
+    answer = revisions(repository, "work", "--bisect", "v1", f"v{BROKEN}")
+    assert answer.status == 125 and "missing.txt" in answer.err
     answer = revisions(repository, "work", "--bisect", "v1", "v1")
     assert answer.status == 2 and "one revision. Name a good and a bad one" in answer.err
+
+
+def test_the_log_and_the_table_of_a_bisection_say_the_same(monkeypatch, capsys):
+    """With noise, for which verdicts depend on how many of them there are."""
+    monkeypatch.setattr(Session, "add", lambda *_: None)
+    monkeypatch.setattr(Session, "measure", lambda *_: None)
+    history = [Revision(f"id{number}", f"v{number}") for number in range(17)]
+    for seed in range(20):
+        noise = random.Random(seed)
+        test = Definition("work", "run", numbers=(Number("t"),))
+        session = Session(None, test, Budget(), revisions=history)
+        for number, one in enumerate(history):
+            level = 1.03 if number >= SLOW_SINCE else 1.0
+            session.values[one.id] = {"t": {("", at): level + noise.uniform(0, 0.04) for at in range(9)}}
+        session.planned = 1 + 4
+        found = search(session, history[0], history[1:], "t")
+        said = dict(re.findall(r"^(\w+): (\w+) against v0;", capsys.readouterr().err, re.MULTILINE))
+        verdicts = session.verdicts([history[0], *found.asked, history[-1]])
+        table = {other.name: verdict.kind for _, _, other, verdict in verdicts}
+        assert len(said) > 2 and {name: table[name] for name in said} == said
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["v5", "nowhere", "--bisect", "v1", "v12"], "v5 nowhere: not with --bisect"),
+        (["--every", "2", "--bisect", "v1", "v12"], "--every: not with --bisect"),
+        (["v1..v12", "--since", "bogus"], "--since bogus: is no date"),
+        (["v1..v12", "--since", "--"], "--since --: is no date"),
+    ],
+)
+def test_words_without_a_meaning_are_refused(words, message, repository):
+    answer = revisions(repository, "work", *words)
+    assert answer.status == 2 and message in answer.err, answer
+
+
+@pytest.mark.parametrize("text", ["2026-11-29", "2 weeks ago", "yesterday", "Nov 3rd, 2025", "last friday"])
+def test_what_git_reads_as_a_date_is_one(text):
+    check_date(text)
 
 
 def test_git_bisect_run_ends_at_the_commit(repository, tmp_path):

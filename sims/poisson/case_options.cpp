@@ -48,6 +48,11 @@ void read_sides(run::CaseFile& file, Grid& grid) {
   }
 }
 
+/// Whether differences of second order can be divided by the square of a distance.
+bool has_square(double distance) noexcept {
+  return std::isnormal(distance * distance) && std::isnormal(1 / (distance * distance));
+}
+
 void read_spacing(run::CaseFile& file, Grid& grid) {
   for (int axis = 0; axis < 3; ++axis) grid.spacing_m[static_cast<std::size_t>(axis)] = 1;
   for (int axis = 0; axis < grid.dimensions; ++axis)
@@ -56,7 +61,10 @@ void read_spacing(run::CaseFile& file, Grid& grid) {
   if (!spacing || !fits(file, "domain.spacing_m", *spacing, grid.dimensions)) return;
   std::copy(spacing->begin(), spacing->end(), grid.spacing_m.begin());
   if (std::any_of(spacing->begin(), spacing->end(), [](double h) { return h <= 0; }))
-    file.add_problem("domain.spacing_m", "a distance is 0", "numbers above 0");
+    return file.add_problem("domain.spacing_m", "a distance is 0", "numbers above 0");
+  if (!std::all_of(spacing->begin(), spacing->end(), has_square))
+    file.add_problem("domain.spacing_m", "the square of a distance is too small or too large for a number",
+                     "another unit of length, and problem.rhs in it");
 }
 
 void read_rhs(run::CaseFile& file, Options& options) {
@@ -138,7 +146,7 @@ void read_fragments(run::CaseFile& file, fragments::Options& how) {
 
 /// Makes the resolved case complete.
 void set_defaults(run::CaseFile& file, const Problem& problem) {
-  const auto& [grid, rhs, solution, wall, method, block, tolerance, check_every] = problem;
+  const auto& [grid, rhs, solution, size, wall, method, block, tolerance, check_every] = problem;
   std::vector<std::string> sides;
   for (int axis = 0; axis < grid.dimensions; ++axis)
     sides.emplace_back(grid.periodic[static_cast<std::size_t>(axis)] ? "\"periodic\"" : "\"dirichlet\"");

@@ -83,18 +83,28 @@ Fill product(const Grid& grid, FactorOf factor_of, const Combine& combine) {
   };
 }
 
+double size_of(const Grid& grid) {
+  constexpr double frequency = 2 * std::numbers::pi;
+  double size = 0;
+  for (int axis = 0; axis < grid.dimensions; ++axis)
+    size += frequency * frequency / (grid.length_m(axis) * grid.length_m(axis));
+  return size;
+}
+
 }  // namespace
 
 Formula find_formula(const std::string& name, const Grid& grid) {
   const FactorOf factor_of = name == "sines" ? sine : name == "smooth" ? smooth : nullptr;
   if (factor_of == nullptr) return {};
-  return {
-      .solution = product(
-          grid, factor_of,
-          [](const Factor& x, const Factor& y, const Factor& z) { return x.value * y.value * z.value; }),
-      .rhs = product(grid, factor_of, [](const Factor& x, const Factor& y, const Factor& z) {
-        return -(x.second * y.value * z.value + x.value * y.second * z.value + x.value * y.value * z.second);
-      })};
+  return {.solution = product(
+              grid, factor_of,
+              [](const Factor& x, const Factor& y, const Factor& z) { return x.value * y.value * z.value; }),
+          .rhs = product(grid, factor_of,
+                         [](const Factor& x, const Factor& y, const Factor& z) {
+                           return -(x.second * y.value * z.value + x.value * y.second * z.value +
+                                    x.value * y.value * z.second);
+                         }),
+          .size = size_of(grid)};
 }
 
 }  // namespace tailrace::poisson

@@ -43,6 +43,7 @@ using Fill = std::function<void(const Box& box, std::span<double> out)>;
 /// A solution that is known, and the right-hand side that belongs to it; u is 0 on Dirichlet sides.
 struct Formula {
   Fill solution, rhs;
+  double size = 0;  ///< of the terms of the right-hand side, beside which it may be rounding alone
 };
 /// The formula of this name: "sines", an eigenfunction of the discrete operator too, or "smooth". Nothing for
 /// another name. @local
@@ -53,6 +54,7 @@ struct Problem {
   Grid grid;
   Fill rhs;
   Fill solution;    ///< empty: not known
+  double size = 0;  ///< of the terms of the right-hand side, where it is a formula
   double wall = 0;  ///< u on Dirichlet sides
   Method method = Method::conjugate_gradients;
   Index3 block{1, 1, 1};  ///< points of a block along x, y, z

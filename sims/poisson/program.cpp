@@ -181,9 +181,9 @@ run::Run::Summary Program::close(const run::DriveResult& result) {
                      {"blocks", blocks_.blocks()},
                      {"first_residual", first},
                      {"residual", last},
-                     {"converged", solver_->done()}};
+                     {"converged", solver_->converged()}};
   if (error_) account.results["error"] = *error_;
-  if (result.status == run::Status::finished && problem().tolerance > 0 && !solver_->done())
+  if (result.status == run::Status::finished && problem().tolerance > 0 && !solver_->converged())
     run_.warn(fmt::format(
         "after {} sweeps the residual is {:.3g} of the first one, above solver.tolerance. Fix: more "
         "time.steps, or another solver.method",

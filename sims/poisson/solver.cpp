@@ -108,7 +108,11 @@ void Solver::assemble_state() const {
 }
 
 bool Solver::done() const noexcept {
-  return problem_.tolerance > 0 && looks() && residual() <= problem_.tolerance * history_.front();
+  return looks() && converged();
+}
+
+bool Solver::converged() const noexcept {
+  return problem_.tolerance > 0 && residual() <= problem_.tolerance * history_.front();
 }
 
 double Solver::residual() const noexcept {

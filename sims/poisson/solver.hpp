@@ -25,8 +25,10 @@ class Solver {
   void compute_on(const run::Looks& looks);
   /// The step of the next look at the residual. @local
   [[nodiscard]] StepIndex reach(StepIndex step) const noexcept;
-  /// Whether the residual is as small as it should be; the same on all ranks. @local
+  /// Whether a look finds the residual as small as it should be; the same on all ranks. @local
   [[nodiscard]] bool done() const noexcept;
+  /// Whether it is so small at this step, at which nobody may look. @local
+  [[nodiscard]] bool converged() const noexcept;
   [[nodiscard]] output::FieldView field(const std::string& quantity) const;
   [[nodiscard]] std::int64_t memory_bytes() const noexcept;
   /// u, for conjugate gradients r and p, by global index. @local

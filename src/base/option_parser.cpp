@@ -37,6 +37,17 @@ const CLI::Validator fits_64_bits(
     },
     "");
 
+/// Bounds of one side, of which CLI11 would print the other one, too, with 309 digits.
+CLI::Validator bounded(const char* type, bool zero_too) {
+  return {[zero_too](std::string& text) {
+            double value = 0;
+            if (!CLI::detail::lexical_cast(text, value)) return fmt::format("{} is no number", text);
+            if (value > 0 || (zero_too && value == 0)) return std::string();
+            return fmt::format("{} is not {}", text, zero_too ? "0 or more" : "above 0");
+          },
+          type};
+}
+
 }  // namespace
 
 Option Option::group(const std::string& heading) const {
@@ -61,12 +72,12 @@ Option Option::within(double least, double most) const {
 }
 
 Option Option::positive() const {
-  option_->check(CLI::PositiveNumber);
+  option_->check(bounded("POSITIVE", false));
   return *this;
 }
 
 Option Option::not_negative() const {
-  option_->check(CLI::NonNegativeNumber);
+  option_->check(bounded("NONNEGATIVE", true));
   return *this;
 }
 

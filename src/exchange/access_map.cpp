@@ -425,12 +425,23 @@ void AccessMap::mark_step(StepIndex step) noexcept {
   state_->traffic.step = step;
 }
 
+namespace {
+
+/// Refuses a call of a flight that has finished, or was moved from.
+void check_goes_on(const Flight::Work* work, const char* call) {
+  if (work == nullptr)
+    throw Error(ErrorKind::usage, fmt::format("{} of a flight that has finished", call),
+                "begin another flight; each finishes once");
+}
+
+}  // namespace
+
 Flight::Flight(std::unique_ptr<Work> work) : work_(std::move(work)) {}
 Flight::Flight(Flight&&) noexcept = default;
 Flight::~Flight() = default;
 
 void Flight::on_arrival(std::function<void(int)> arrival) {
-  TAILRACE_CHECK(work_, "a flight that has not finished");
+  check_goes_on(work_.get(), "on_arrival");
   work_->notify(std::move(arrival));
 }
 
@@ -439,7 +450,7 @@ void Flight::progress() {
 }
 
 void Flight::finish() {
-  TAILRACE_CHECK(work_, "a flight finishes once");
+  check_goes_on(work_.get(), "finish");
   work_->finish();
   work_.reset();
 }

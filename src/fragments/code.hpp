@@ -67,6 +67,10 @@ struct Code {
   [[nodiscard]] bool is_single() const noexcept {
     return is_name() || (tokens.size() == 1 && tokens[0].kind == Token::Kind::slot);
   }
+  /// Whether its value is not in the text itself.
+  [[nodiscard]] bool is_computed() const noexcept {
+    return tokens.size() > 1 || (tokens.size() == 1 && tokens[0].kind != Token::Kind::constant);
+  }
 };
 
 enum class ParameterType : std::uint8_t { integer, real, string, value, changeable, name };

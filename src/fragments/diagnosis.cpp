@@ -164,6 +164,7 @@ std::string held_memory(const Image& image, const Store& store) {
     largest.push_back(fmt::format("{} {}",
                                   text_of(image, Name{(*entry)->first, (*entry)->second.declaration, {}}),
                                   human_bytes(static_cast<double>(bytes_of(*entry)))));
+  if (live.empty()) return "this rank holds no data fragments";
   return fmt::format("{} data fragments of this rank hold {}: {}{}", live.size(),
                      human_bytes(static_cast<double>(store.live_bytes())), fmt::join(largest, ", "),
                      std::ssize(live) > shown ? " and others" : "");

@@ -18,6 +18,7 @@ struct Fault {
   std::string code;
   std::string fix;
   std::optional<Name> about{};  ///< the data fragment whose type it is
+  std::string note{};           ///< behind the caret
 };
 
 /// The result of an expression: a value, or that values are missing, or a fault.

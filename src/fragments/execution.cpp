@@ -34,8 +34,10 @@ Effects Machine::run_body(const Fragment& fragment, Resolution& resolution) cons
   return effects;
 }
 
+namespace {
+
 /// The exception that is being handled, as the end of a body.
-static Fault fault_of_exception(const Fragment& fragment) {
+Fault fault_of_exception(const Fragment& fragment) {
   const auto& name = fragment.statement->callee->name;
   try {
     throw;
@@ -48,13 +50,33 @@ static Fault fault_of_exception(const Fragment& fragment) {
   }
 }
 
-namespace {
-
 /// The first data fragment that a body writes, or null.
 const Name* first_output(const tailrace_call& call) {
   const auto found =
       std::ranges::find_if(call.parameters, [](const auto& parameter) { return parameter.is_output(); });
   return found == call.parameters.end() ? nullptr : found->data;
+}
+
+/// By what an execution of a body differs from others of the same statement, as in a loop: data fragments
+/// with indices, first those that it writes, or else ints that were computed. Nothing if it has none.
+std::string which(const Image& image, const Fragment& fragment, const tailrace_call& call) {
+  const auto named = [&](bool output) {
+    return std::ranges::find_if(call.parameters, [output](const auto& parameter) {
+      const bool indexed = parameter.data != nullptr && !parameter.data->id.indices().empty();
+      return indexed && parameter.is_output() == output;
+    });
+  };
+  for (const bool output : {true, false}) {
+    const auto found = named(output);
+    if (found == call.parameters.end()) continue;
+    return fmt::format("{} {}{}", output ? "was to write" : "with", text_of(image, *found->data),
+                       name_here(image, fragment, *found->data));
+  }
+  const auto& arguments = fragment.statement->arguments;
+  for (std::size_t i = 0; i < arguments.size() && i < call.parameters.size(); ++i)
+    if (call.parameters[i].value.type() == Type::integer && arguments[i].is_computed())
+      return "with " + text_of(call.parameters[i].value);
+  return {};
 }
 
 }  // namespace
@@ -79,9 +101,11 @@ Effects Machine::call_body(const Fragment& fragment, Resolution& resolution) con
     effects.posts.clear();
     effects.no_memory = true;
     effects.fault = fault_of_exception(fragment);
+    effects.fault->note = which(*image_, fragment, call);
   } catch (...) {
     effects.posts.clear();
     effects.fault = fault_of_exception(fragment);
+    effects.fault->note = which(*image_, fragment, call);
   }
   if (!effects.fault) conclude(resolution.after, fragment.group, effects);
   return effects;

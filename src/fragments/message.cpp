@@ -78,7 +78,7 @@ std::vector<std::string> calls_of(const Image& image, const Shared<const CallRec
 }
 
 Message message_of(const Image& image, const Fault& fault, const Shared<const CallRecord>& call) {
-  Message message{fault.at, fault.text, fault.code, {}, calls_of(image, call), fault.fix};
+  Message message{fault.at, fault.text, fault.code, fault.note, calls_of(image, call), fault.fix};
   if (fault.about) message.about.push_back({fault.about->id, text_of(image, *fault.about)});
   return message;
 }

@@ -46,13 +46,44 @@ def test_a_sparse_system_is_solved_on_any_number_of_ranks(build_example, tmp_pat
         assert np.allclose(np.loadtxt(tmp_path / "x.txt"), expected, rtol=1e-9, atol=0)
 
 
-@pytest.mark.parametrize("text", ["", "%%MatrixMarket matrix coordinate real general\n2 2 1\n3 1 1.0\n"])
+HEAD = "%%MatrixMarket matrix coordinate real "
+NO_MATRIX = {
+    "": "is no real matrix",
+    HEAD + "general\n2 2 1\n3 1 1.0\n": "entry 1 is missing, or out of range",
+    HEAD + "skew-symmetric\n2 2 1\n2 1 1.0\n": "has a matrix that is skew-symmetric",
+    HEAD + "general\n2 3 1\n1 1 1.0\n": "is not square",
+    HEAD + "general\n2 2 2\n1 1 1.0\n2 2 1.0\n1 2 1.0\n": "has more than 2 entries",
+    HEAD + "symmetric\n2 2 2\n1 1 1.0\n2 2 -1.0\n": "is not positive definite",
+}
+
+
+@pytest.mark.parametrize("text", NO_MATRIX)
 def test_what_is_no_matrix_is_one_message(text, build_example, tmp_path):
     (tmp_path / "a.mtx").write_text(text)
     ended = start(build_example("spmv", "spmv"), tmp_path / "a.mtx", tmp_path / "x.txt", ranks=2)
     assert ended.status == 2
-    assert "a.mtx" in ended.err
+    assert ended.err.count("a.mtx") == 1 and NO_MATRIX[text] in ended.err
     assert not (tmp_path / "x.txt").exists()
+
+
+@pytest.mark.parametrize("name", ["spmv", "assembly"])
+def test_a_file_that_is_not_there_is_said_to_be_that(name, build_example, tmp_path):
+    ended = start(build_example(name, name), tmp_path / "none", tmp_path / "x.txt", ranks=2)
+    assert ended.status == 2 and ended.err.count("none cannot be read") == 1, ended
+    assert start(build_example(name, name), ranks=2).status == 2
+
+
+@pytest.mark.parametrize("text", ["2 1\n0 0 0\n1 0 0\n0 1 0\n", "1 0\n0 0 0\n7\n", "-3 1\n", "x\n"])
+def test_what_is_no_mesh_is_one_message(text, build_example, tmp_path):
+    (tmp_path / "mesh.txt").write_text(text)
+    ended = start(build_example("assembly", "assembly"), tmp_path / "mesh.txt", tmp_path / "x.txt", ranks=2)
+    assert ended.status == 2 and ended.err.count("mesh.txt") == 1, ended
+
+
+@pytest.mark.parametrize("turns", ["x", "-1", "0", "3x", ""])
+def test_what_is_no_number_of_turns_is_one_message(turns, build_example):
+    ended = start(build_example("shmem_ring", "shmem_ring"), turns, ranks=2)
+    assert ended.status == 2 and ended.err.count("is no number of turns") == 1, ended
 
 
 def cube_of_tetrahedra(n: int) -> tuple[np.ndarray, np.ndarray]:

@@ -129,6 +129,11 @@ def test_a_body_that_throws_ends_the_program_with_its_text(shared_object):
         (["missing.json", "1"], "missing.json cannot be read"),
         (["--transport", "carrier", "{so}", "1"], "transport 'carrier' is not known"),
         (["-t", "0", "{so}", "1"], "--threads: Value 0 not in range"),
+        (
+            ["--checkpoints", "d", "--checkpoint-every-s", "0", "{so}"],
+            "--checkpoint-every-s: 0 is not above 0.",
+        ),
+        (["--bogus", "{so}"], "there is no option --bogus."),
         ([], "no program is given"),
     ],
 )

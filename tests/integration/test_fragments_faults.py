@@ -39,6 +39,7 @@ C++ sub wrong(int how, name r) ${{
   if (how == 4) raise(SIGFPE);
   if (how == 5) endless((volatile char*)"", 0);
   if (how == 6) throw std::runtime_error("no luck");
+  if (how == 7) r.create<double>(-1);
   r = 1;
 $}}
 C++ sub long_work(int i) ${{ printf("at work\n"); usleep(100000); $}}
@@ -56,6 +57,7 @@ sub main(string what, int n, real x) {
     for i = 1..1000 long_work(i) @ { locator_cyclic: i; };
   }
   if what == "throws" wrong(6, r);
+  if what == "in a loop" for i = 6..n wrong(i, big[i]);
   if what == "deeper" deeper(0);
   if what == "index" { one(0, r[n * 2]); }
   if what == "block" {
@@ -148,6 +150,12 @@ def test_a_body_that_throws_is_named(program):
     assert ended.status == 3 and re.search(
         rf"wrong\.fa:{line}:23: error: wrong failed: no luck", ended.err
     ), ended
+
+
+def test_a_body_that_fails_in_a_loop_says_what_it_was_to_write(program):
+    ended = run(program, "in a loop", 7).err
+    assert "wrong failed: no luck\n" in ended and "^ was to write big[6]\n" in ended, ended
+    assert "wrong failed: big[7]: there is no block of -1 elements\n" in ended, ended
 
 
 def test_recursion_without_end_shows_its_calls(program):

@@ -188,6 +188,11 @@ def residual_of_zero(rhs: np.ndarray) -> np.ndarray:
         ),
         (["fragments.live_bytes='0'"], ['"0" is no size for a limit']),
         (["problem.rhs='sines'"], ["problem.boundary"]),
+        (["problem.rhs=1e160"], ["problem.rhs", "up to 1e+160 at first", "too large", "scale problem.rhs"]),
+        (["problem.rhs=1e308"], ["problem.rhs", "up to 1e+308 at first", "too large"]),
+        (["problem.rhs=1e-170", "problem.boundary=0"], ["problem.rhs", "too small", "scale problem.rhs"]),
+        (["problem.rhs=0", "problem.boundary=1e-170"], ["too small", "and problem.boundary, and u with it"]),
+        (["domain.spacing_m=[1e-300,1]"], ["domain.spacing_m", "too small"]),
     ],
 )
 def test_bad_input_is_one_message(settings, said, rhs, tmp_path):
@@ -202,6 +207,34 @@ def test_a_tolerance_that_is_not_reached_is_a_warning(rhs, tmp_path):
     ended, out = run(tmp_path, "slow", "--set", "time.steps=12")
     assert ended.status == 0 and "above solver.tolerance" in str(ended), ended
     assert json.loads((out / "run.json").read_text())["results"]["converged"] is False
+
+
+def test_a_tolerance_that_is_reached_between_looks_is_reached(rhs, tmp_path):
+    words = [word for key in ("time.steps=75", "solver.check_every=100") for word in ("--set", key)]
+    ended, out = run(tmp_path, "between", *words)
+    assert ended.status == 0 and "warning" not in str(ended), ended
+    account = json.loads((out / "run.json").read_text())
+    assert account["steps"] == 75 and account["results"]["converged"] is True
+
+
+def test_a_formula_that_is_zero_at_all_points_has_the_solution_zero(rhs, tmp_path):
+    keys = ["problem.rhs='sines'", "problem.boundary=0", "domain.cells=[2,2]", "domain.sides=['periodic']"]
+    keys += ["solver.blocks=[1,2]"]
+    words = [word for key in keys for word in ("--set", key)]
+    ended, out = run(tmp_path, "zero", *words, ranks=2, text=CASE.split("[[output]]")[0])
+    assert ended.status == 0, ended
+    results = json.loads((out / "run.json").read_text())["results"]
+    assert results["converged"] and results["first_residual"] == 0 and results["error"] < 1e-15
+
+
+def test_small_right_hand_sides_are_solved_as_far_as_squares_go(rhs, tmp_path):
+    """The solution is as many times smaller; the sums of squares are numbers down to the tolerance."""
+    words = ["--set", "problem.boundary=0", "--set", "solver.tolerance=1e-6"]
+    ended, out = run(tmp_path, "small", *words, "--set", "problem.rhs=1e-140")
+    assert ended.status == 0, ended
+    ended, whole = run(tmp_path, "one", *words, "--set", "problem.rhs=1.0")
+    small, one = (jobs.read_datasets(each / "output.h5")["u/values"] for each in (out, whole))
+    assert np.allclose(small * 1e140, one, rtol=1e-9, atol=0)
 
 
 def test_stopped_and_gone_on_with_on_other_ranks(rhs, tmp_path):

@@ -43,8 +43,8 @@ def compiled(source: str, directory: Path) -> Path:
 def counted(program: Path, *arguments: str, ranks: int = RANKS, status: int = 0) -> Profile:
     """What the command counted, whose page is there."""
     out = program.parent / "counts"
-    words = ["profile", "messages", "-n", ranks, "--oversubscribe", "--out", out, "--", program, *arguments]
-    answer = process(*words, directory=program.parent)
+    words = ["profile", "messages", "-n", ranks, "--oversubscribe", "--out", out, "--overwrite"]
+    answer = process(*words, "--", program, *arguments, directory=program.parent)
     assert answer.status == status, answer
     assert (out / "messages.html").stat().st_size > 100_000
     return read_profile(out)

@@ -198,6 +198,8 @@ FAULTS = {
     "pass": "make has not set its output x",
     "r.set(2**31)": "make failed: OverflowError: x is set to 2147483648, which is no int of 32 bits",
     "r.set([1])": "make failed: TypeError: x is set to a list. Fix: an int, a float, a str or a NumPy array",
+    "r.set(None)": "make failed: TypeError: x is set to a NoneType. Fix: an int, a float, a str or a NumPy",
+    "r.create((-1,), 'f8')": "make failed: ValueError: x: there is no array of the shape (-1,). Fix: extents",
     "r.create(2, object)": "make failed: TypeError: x: an array of object is no value",
     "r.set(1); return 2": "make failed: TypeError: make returns a value. Fix: set outputs",
     "r.set('a\\0b')": "make failed: ValueError: a string of the language has no 0 in it",

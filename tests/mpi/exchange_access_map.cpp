@@ -311,6 +311,8 @@ MPI_CASE("flights finish in another order than they began, and say what has arri
       third.finish();
       second.finish();
       first.finish();
+      const auto again = test::error_info_of([&] { first.finish(); });
+      CHECK((again.kind == ErrorKind::usage && again.message == "finish of a flight that has finished"));
       CHECK(static_cast<int>(arrivals.size()) == map.describe().reads_from);
     }
     CHECK(wrong_values(map, indices, x, 1) + wrong_values(map, indices, y, 1) +

@@ -83,6 +83,9 @@ TEST_CASE("options: the last one counts, unless all are kept") {
 
 TEST_CASE("options: what is wrong is named, and what to do") {
   CHECK(refusal({"-t", "9"}) == "--threads: Value 9 not in range 1 to 8. Fix: --help lists the options");
+  CHECK(refusal({"--steps", "0"}) == "--steps: 0 is not above 0. Fix: --help lists the options");
+  CHECK(refusal({"--limit", "-1", "--steps", "1"}) ==
+        "--limit: -1 is not 0 or more. Fix: --help lists the options");
   for (const Words& words : std::vector<Words>{{"-t", "0"},
                                                {"-t", "two"},
                                                {"--steps", "0"},

@@ -91,6 +91,13 @@ TEST_CASE("verdict: a fragment that failed explains who waits for it") {
   CHECK(text == "test.fa:2:2: error: fails failed: no luck\n fails(1, x);\n ^");
 }
 
+TEST_CASE("verdict: a body that failed in a loop says where in it") {
+  CHECK(error_of_program("sub main() { df x; for i = 1..3 if i == 2\n fails(i, x[i + 1]); }") ==
+        "test.fa:2:2: error: fails failed: no luck\n fails(i, x[i + 1]); }\n ^ was to write x[3]");
+  CHECK(error_of_program("sub main() { df x; let k = 1 + 1\n fails(k, x); }") ==
+        "test.fa:2:2: error: fails failed: no luck\n fails(k, x); }\n ^ with 2");
+}
+
 TEST_CASE("verdict: a condition that may write what it waits for is no cycle") {
   const auto text =
       error_of_program("sub main() { df x;\n if x[0] set(1, x[1]);\n for i=x[1]..2 set(i, x[0]); }");

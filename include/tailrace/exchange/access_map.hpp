@@ -112,7 +112,7 @@ class Flight {
   /// Takes in what has come, lets MPI continue. @local, does not wait
   void progress();
   /// Waits until all values are in their places and the fields may be used again. @neighbour. Errors
-  /// (internal): ranks that did not answer in time, by name.
+  /// (internal): ranks that did not answer in time, by name; (usage): it has finished already.
   void finish();
 
  private:

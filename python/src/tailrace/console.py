@@ -30,6 +30,11 @@ class CommandError(Exception):
         self.exit_code = exit_code
 
 
+def taken(out: object) -> CommandError:
+    """What is there is not replaced unless the command says so."""
+    return CommandError(f"{out} exists already. Name another --out, or replace it with --overwrite.")
+
+
 def refused(error: OSError) -> str:
     """What the system does not let us do, with its place and what can be done."""
     said = f"{error.filename}: {error.strerror}" if error.filename else str(error)

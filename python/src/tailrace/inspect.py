@@ -176,7 +176,7 @@ def inspect_file(path: Path, verify: bool = False) -> FileInfo:
         if verify:
             for entry in info.datasets:
                 entry.scan = scan(file[entry.path], entry.samples)
-                _check_values(info, entry)
+                _check_values(info, entry, _not_done(file[entry.path], rec))
     return info
 
 
@@ -287,8 +287,19 @@ def scan(dataset: h5py.Dataset, samples: int | None = None) -> Scan:
     return result
 
 
-def _check_values(info: FileInfo, entry: DatasetInfo) -> None:
-    if entry.scan.nan:
-        info.problems.append(f"{entry.path}: {entry.scan.nan} values are NaN")
+def _not_done(dataset: h5py.Dataset, rec: commit_mark.CommitMark) -> int:
+    """How many values are NaN for steps that the run did not come to, by the steps beside them; such a table
+    is written at the end of a run.
+    """
+    steps = dataset.parent.get("step") if dataset.dtype.kind == "f" else None
+    if not isinstance(steps, h5py.Dataset) or steps.shape != dataset.shape or rec.steps is None:
+        return 0
+    behind = steps[()] > (rec.steps if rec.closed else -1)
+    return int(np.isnan(dataset[()][behind]).sum())
+
+
+def _check_values(info: FileInfo, entry: DatasetInfo, not_done: int) -> None:
+    if entry.scan.nan > not_done:
+        info.problems.append(f"{entry.path}: {entry.scan.nan - not_done} values are NaN")
     if entry.scan.infinite:
         info.problems.append(f"{entry.path}: {entry.scan.infinite} values are infinite")

@@ -10,7 +10,7 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-from tailrace.console import EXIT_OK, EXIT_RUN_FAILED, CommandError
+from tailrace.console import EXIT_OK, EXIT_RUN_FAILED, CommandError, taken
 from tailrace.launch import (
     Layout,
     check_bind,
@@ -23,7 +23,7 @@ from tailrace.messages.balance import summary
 from tailrace.messages.classes import POWERS, Rates, parse_classes
 from tailrace.messages.counts import Profile, read_profile
 from tailrace.messages.pairs import profile_text, read_pairs_file
-from tailrace.messages.preload import clear, profiled, profiler
+from tailrace.messages.preload import COUNTS, clear, profiled, profiler
 from tailrace.messages.show import print_profile, print_sizes
 from tailrace.programs import launch_info
 from tailrace.units import wide_console
@@ -58,6 +58,7 @@ class Start:
     bind: str
     launcher: str | None
     oversubscribe: bool
+    overwrite: bool = False
 
 
 def read_rates(path: Path) -> Rates:
@@ -115,6 +116,8 @@ def command_of(start: Start, request: Request) -> tuple[list[str], Path]:
         )
     if shutil.which(start.program[0]) is None:
         raise CommandError(f"{start.program[0]}: there is no such program.")
+    directory = start.out or free_directory()
+    check_directory(directory, start.overwrite)
     parse_classes(request.classes, 0)
     request.measured()
     check_bind(start.bind)
@@ -122,10 +125,20 @@ def command_of(start: Start, request: Request) -> tuple[list[str], Path]:
     launcher = find_launcher(launch_info(library), start.launcher, start.ranks)
     layout = Layout(start.ranks, 1, start.bind, oversubscribe=start.oversubscribe)
     check_processes(layout)
-    directory = start.out or free_directory()
     clear(directory)
     directory.mkdir(parents=True, exist_ok=True)
     return launch_command(launcher, layout, profiled(directory, start.program)), directory
+
+
+def check_directory(directory: Path, overwrite: bool) -> None:
+    """Raises CommandError for a directory in which counts would replace, or be among, what is there."""
+    names = sorted(path.name for path in directory.iterdir()) if directory.is_dir() else []
+    others = [name for name in names if name not in (PAIRS, PAGE) and not COUNTS.fullmatch(name)]
+    if others or (directory.exists() and not directory.is_dir()):
+        what = f"has {others[0]}, which is of no profile" if others else "is no directory"
+        raise CommandError(f"--out {directory}: {what}. Name another --out.")
+    if names and not overwrite:
+        raise taken(directory)
 
 
 def free_directory() -> Path:

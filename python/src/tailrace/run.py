@@ -27,6 +27,7 @@ from tailrace.console import (
     EXIT_STOPPED,
     CommandError,
     count_of,
+    taken,
 )
 from tailrace.job import Job, JobResult, run_to_end
 from tailrace.launch import (
@@ -191,9 +192,7 @@ def choose_run_dir(request: RunRequest) -> Path:
     """--out, or the first of runs/CASE, runs/CASE-2, ... that is free."""
     if request.out is not None:
         if request.out.exists() and not request.overwrite:
-            raise CommandError(
-                f"{request.out} exists already. Name another --out, or replace it with --overwrite."
-            )
+            raise taken(request.out)
         return request.out
     first = Path("runs") / request.case.stem.replace(":", "-")
     if request.overwrite or not first.exists():

@@ -22,7 +22,7 @@ from typing import Any
 
 from tailrace.account import headline, how_it_ended, was_killed, write_account
 from tailrace.casefile import PROGRAM_SOURCE, PYTHON_PROGRAM, refuse_directory
-from tailrace.console import EXIT_BAD_INPUT, EXIT_OK, EXIT_RUN_FAILED, EXIT_STOPPED, CommandError
+from tailrace.console import EXIT_BAD_INPUT, EXIT_OK, EXIT_RUN_FAILED, EXIT_STOPPED, CommandError, taken
 from tailrace.fragments.compile import Source, compile_with_files
 from tailrace.fragments.folders import may_write, passing_folder
 from tailrace.fragments.problems import Problems
@@ -74,9 +74,10 @@ REASONS = {
     "device": "fragments run on the processor",
     "pace": NO_OUTPUTS,
     "allow_outside": NO_OUTPUTS,
-    "check": "Fix: tailrace compile --check PROGRAM.fa",
+    "check": "it has no case that a run could check. Fix: tailrace compile --check PROGRAM.fa",
     "fault": "fragment programs know no faults but those of tailrace-fragments --fault",
-    "profile": "Fix: tailrace compile, then tailrace profile messages -- tailrace-fragments PROGRAM.so",
+    "profile": "only runs of cases start the message profiler. Fix: tailrace compile, then tailrace profile "
+    "messages -- tailrace-fragments PROGRAM.so",
 }
 
 
@@ -224,9 +225,7 @@ def clear(out: Path) -> None:
 def chosen_directory(request: ProgramRequest) -> Path:
     """Makes the run directory. Of several runs at once each has its own."""
     if request.out is not None and request.out.exists() and not request.overwrite:
-        raise CommandError(
-            f"{request.out} exists already. Name another --out, or replace it with --overwrite."
-        )
+        raise taken(request.out)
     first = request.out or Path("runs") / (request.name or request.source.program.stem)
     if request.out is not None or request.overwrite:
         first.mkdir(parents=True, exist_ok=True)

@@ -6,7 +6,13 @@ from typing import Annotated
 
 import typer
 
-from tailrace.programs import simulation_program
+from tailrace.console import CommandError
+from tailrace.programs import NOT_SIMULATIONS, simulation_program
+
+NO_CASE = {
+    "fragments": "a case of a fragment program has few keys, and no template. Fix: begin with the one at the "
+    "end of docs/reference/case_file.md"
+}
 
 
 def register(app: typer.Typer) -> None:
@@ -22,6 +28,8 @@ def case(
     ] = False,
 ) -> None:
     """Print a case of a simulation with all its keys, what they mean and their defaults, to begin from."""
+    if name.split("-")[0] in NOT_SIMULATIONS:
+        raise CommandError(f"tailrace case {name}: {NO_CASE.get(name, 'no simulation has this name')}")
     program = simulation_program(name, "tailrace case")
     option = "--case-schema" if schema else "--case-template"
     raise typer.Exit(subprocess.run([str(program), option], check=False).returncode)

@@ -21,6 +21,8 @@ from tailrace.units import bytes_text, duration_text, wide_console
 
 # If every cell is damaged, the list of them would scroll all else away.
 DAMAGE_SHOWN = 20
+# Their steps are sweeps.
+WITHOUT_TIME = ("poisson",)
 LEFT_BEHIND = "incomplete: a write that did not end, or has not yet"
 
 Directory = Annotated[
@@ -191,7 +193,8 @@ def _of_manifest(checkpoint: Checkpoint) -> tuple[str, str, str]:
     manifest = checkpoint.manifest
     if manifest is None:
         return "-", "-", "-"
-    return manifest.simulation, duration_text(manifest.time_s), str(manifest.ranks)
+    time = "-" if manifest.simulation in WITHOUT_TIME else duration_text(manifest.time_s)
+    return manifest.simulation, time, str(manifest.ranks)
 
 
 def _age(checkpoint: Checkpoint) -> str:

@@ -2,6 +2,7 @@
 """`tailrace compile`."""
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -82,8 +83,10 @@ def compile_program(
         raise typer.Exit(serve_editors(programs))
     if not programs:
         raise CommandError("PROGRAM is missing. Fix: name a program (.fa)")
+    if output is not None and (check or layout):
+        raise CommandError("-o: not with --check or --format, which make no file. Fix: two commands")
     if layout or diff or len(programs) > 1:
-        raise typer.Exit(format_programs(programs, layout, diff))
+        raise typer.Exit(format_programs(programs, layout, diff, more["defines"] or ()))
     from tailrace.fragments.compile import compile_source, draw_source
 
     program = programs[0]
@@ -105,6 +108,8 @@ def target_of(program: Path, graph: Path | None, output: Path | None, check: boo
     if graph is not None and graph.suffix not in (".dot", ".gv", ".svg", ".html"):
         forms = "FILE.html, FILE.svg, FILE.dot or FILE.gv"
         raise CommandError(f"--graph {graph}: no form of a drawing. Fix: {forms}")
+    if graph is None and target.suffix not in (".so", ".json"):
+        raise CommandError(f"-o {target}: no form of a compiled program. Fix: FILE.so or FILE.json")
     if not target.parent.is_dir():
         raise CommandError(f"{option} {target}: there is no directory {target.parent}. Fix: make it")
     return target
@@ -139,14 +144,14 @@ def show(program: Path, problems: "Problems", as_json: bool) -> None:
         typer.echo(text, err=True)
 
 
-def format_programs(programs: list[Path], layout: bool, diff: bool) -> int:
+def format_programs(programs: list[Path], layout: bool, diff: bool, defines: Sequence[str]) -> int:
     from tailrace.fragments.layout import reformat
 
     if not layout:
         raise CommandError(
             "--diff and several programs belong to --format. Fix: add --format, or name one program"
         )
-    changes = [reformat(path, writes=not diff) for path in programs]
+    changes = [reformat(path, defines, writes=not diff) for path in programs]
     if diff:
         typer.echo("".join(changes), nl=False)
     return EXIT_NO if diff and any(changes) else EXIT_OK

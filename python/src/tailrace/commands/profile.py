@@ -16,6 +16,7 @@ Directory = Annotated[
     Path | None,
     typer.Option("--out", metavar="DIR", help="Where the counts go (default: messages, messages-2, ...)."),
 ]
+Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace an earlier profile in --out.")]
 Classes = Annotated[
     str,
     typer.Option(
@@ -53,6 +54,7 @@ def messages(
     program: Program = None,
     ranks: Ranks = 1,
     out: Directory = None,
+    overwrite: Overwrite = False,
     classes: Classes = "powers",
     rates: Measured = None,
     read: Known = None,
@@ -71,7 +73,7 @@ def messages(
     if read is not None:
         show_known(read, request, program or [])
         return
-    start = Start(program or [], ranks, out, bind, launcher, oversubscribe)
+    start = Start(program or [], ranks, out, bind, launcher, oversubscribe, overwrite)
     raise typer.Exit(start_and_show(start, request))
 
 

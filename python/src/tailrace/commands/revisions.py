@@ -30,7 +30,11 @@ Numbers = Annotated[
 ]
 Ends = Annotated[
     tuple[str, str] | None,
-    typer.Option("--bisect", metavar="GOOD BAD", help="Find the revision that made it slower."),
+    typer.Option(
+        "--bisect",
+        metavar="GOOD BAD",
+        help="Find, without REV, the one that made it slower.",
+    ),
 ]
 Pair = Annotated[
     tuple[Path, Path] | None,
@@ -77,8 +81,8 @@ def revisions(
 ) -> None:
     """Compare revisions of a git repository by a test: which made it slower?
 
-    Exit status: 0 the last revision is not slower than the first; 1 it is; 125 it cannot be built, run or
-    judged, which `git bisect run` passes over.
+    Exit status: 0 the last revision, or BAD, is not slower than the first, or GOOD; 1 it is; 125 it cannot be
+    built, run or judged, which `git bisect run` passes over; 4 interrupted.
     """
     from tailrace.revisions.session import Budget
     from tailrace.revisions.start import Request, measure_revisions

@@ -33,7 +33,10 @@ def export(
         typer.Option("-o", "--output", help="Where to write (default: DIR/trace.json or DIR/trace.csv)."),
     ] = None,
 ) -> None:
-    """Write the traces of all ranks, on one clock, into one file for other tools."""
+    """Write the traces of all ranks, on one clock, into one file for other tools.
+
+    As CSV the records of a fragment program are a table of their own, in DIR/trace_fragments.csv.
+    """
     from tailrace.trace import read_run
     from tailrace.trace.export import write_csv, write_perfetto
 
@@ -46,5 +49,5 @@ def export(
             "Fix: the directory of a run that was started without --trace off"
         )
     path = output or directory / ("trace.csv" if form is Format.csv else "trace.json")
-    (write_csv if form is Format.csv else write_perfetto)(run, path)
-    typer.echo(str(path))
+    for written in (write_csv if form is Format.csv else write_perfetto)(run, path):
+        typer.echo(str(written))

@@ -22,7 +22,7 @@ class Values:
     latency_s: np.ndarray  # from the request to the value, of values at other ranks
     answer_s: np.ndarray  # of those requests, from when the value was there, too
     transfers: np.ndarray  # of each value to other ranks
-    kept_s: np.ndarray  # from the last use to the release
+    kept_s: np.ndarray  # at its home after the last use; 0 if the home gave it away for that
     fetched_twice: int  # values that went to one rank more than once
     further_fetches: int  # requests of a rank for a value that it had before
 
@@ -53,7 +53,8 @@ def values_of(recorded: Recorded) -> Values:
     table, arrivals = recorded.values, recorded.arrivals
     _, count, size = live(recorded)
     stored = table[np.isfinite(table["stored_s"])]
-    kept = (stored["released_s"] - stored["last_use_s"])[~stored["left"]]
+    # A home releases a value when it sends it to its last reader, which uses it later.
+    kept = np.maximum(stored["released_s"] - stored["last_use_s"], 0.0)[~stored["left"]]
     waited = arrivals["time_s"] - arrivals["asked_s"]
     end_count, end_bytes = _left(recorded)
     fetched_twice, further_fetches = _fetched_twice(recorded)

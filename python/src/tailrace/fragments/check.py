@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from tailrace.casefile import PYTHON_PROGRAM
+from tailrace.casefile import PROGRAM_SOURCE, PYTHON_PROGRAM
 from tailrace.fragments.names import Bound, bind
 from tailrace.fragments.parse import parse
 from tailrace.fragments.preprocess import preprocess
@@ -77,6 +77,21 @@ def run_passes(source: SourceFile, defines: Sequence[str], last_counts: bool) ->
         )
         return Bound(program, expanded), problems
     return check_tree(program, expanded, problems, last_counts), problems
+
+
+def syntax_problems(source: SourceFile, defines: Sequence[str] = ()) -> Problems:
+    """What keeps the text of a file from being read as a program. Names that another file or `-D` may define
+    do not, and a file that is no whole program may have any parts of one.
+    """
+    sys.setrecursionlimit(max(sys.getrecursionlimit(), RECURSION))
+    problems = Problems()
+    with no_collection():
+        expanded = preprocess(source, defines, problems)
+        if expanded.cut:
+            return problems
+        if source.path.suffix == PROGRAM_SOURCE:
+            parse(expanded, problems)
+    return Problems([one for one in problems.errors if one.code == "SYN"])
 
 
 def check_tree(program: Program, expanded: Expanded, problems: Problems, last_counts: bool) -> Bound:

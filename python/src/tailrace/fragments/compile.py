@@ -76,6 +76,7 @@ def compile_with_builder(
     read += [file.path for path in sources for file in reached_from(path)]
     if problems.errors or target is None:
         return problems, read
+    check_sources_stay(target, read)
     if alone:
         write_document(lower(bound, source.run_options), target)
     else:
@@ -99,6 +100,12 @@ def check_target(target: Path) -> None:
         raise CommandError(f"{target}: is a directory\n  Fix: -o FILE")
     if target.parent.is_dir() and not may_write(target.parent):
         raise CommandError(f"{target}: {target.parent} cannot be written\n  Fix: -o FILE elsewhere")
+
+
+def check_sources_stay(target: Path, read: Sequence[Path]) -> None:
+    """Raises CommandError for a target that is a file of the program."""
+    if target.resolve() in {path.resolve() for path in read}:
+        raise CommandError(f"{target}: the program is made of it\n  Fix: -o FILE elsewhere")
 
 
 def check_python_options(source: Source, target: Path | None) -> None:

@@ -6,14 +6,16 @@ out: text.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from difflib import unified_diff
 from pathlib import Path
 from typing import NamedTuple
 
+from tailrace.casefile import PYTHON_PROGRAM
 from tailrace.console import CommandError
+from tailrace.fragments.check import syntax_problems
 from tailrace.fragments.preprocess import LINE, STRING, TERM, Passage, split_arguments
-from tailrace.fragments.source import read_source
+from tailrace.fragments.source import SourceFile, read_source
 
 INDENT = "    "
 WORDS = re.compile(
@@ -58,6 +60,8 @@ def section(text: str, index: int) -> tuple[str, int]:
         return "foreign", closed(text, found.end(), found[1])
     if found := STRING.match(text, index):
         return "string", found.end()
+    if text[index] == '"':
+        return "string", closed(text, len(text), '"')
     found = WORDS.match(text, index)
     if found.lastgroup == "macro" and text.startswith("(", found.end()):
         arguments = split_arguments(Passage(text, None, 0), found.end())
@@ -246,10 +250,22 @@ class Layout:
         return True
 
 
-def reformat(path: Path, writes: bool) -> str:
+def formatted(source: SourceFile, defines: Sequence[str] = ()) -> str:
+    """The text of a file in the canonical layout; raises CommandError for one that cannot be read as a
+    program, of which nobody knows where its strings and statements end.
+    """
+    if source.path.suffix == PYTHON_PROGRAM:
+        raise CommandError(f"{source.name}: is in Python. Fix: --format programs of the language (.fa)")
+    problems = syntax_problems(source, defines)
+    if problems.errors:
+        raise CommandError(f"{problems.as_text()}\n{source.name}: not formatted, since it cannot be read")
+    return laid_out(source.text)
+
+
+def reformat(path: Path, defines: Sequence[str], writes: bool) -> str:
     """Gives a file the canonical layout, or leaves it as it is; what changes, as a unified diff."""
-    before = read_source(path, str(path)).text
-    after = laid_out(before)
+    source = read_source(path, str(path))
+    before, after = source.text, formatted(source, defines)
     if writes and after != before:
         path.write_text(after)
     names = (f"{path}", f"{path} (canonical layout)")

@@ -74,6 +74,8 @@ class Name:
         if found.kind not in KINDS or len(kind) > 16:
             raise TypeError(f"{self.name}: an array of {found} is no value. Fix: numbers, or strings")
         extents = (shape,) if isinstance(shape, int) else tuple(shape)
+        if any(extent < 0 for extent in extents):
+            raise ValueError(f"{self.name}: there is no array of the shape {extents}. Fix: extents from 0 on")
         head = -(-(HEAD.size + 8 * len(extents)) // ALIGNED) * ALIGNED
         raw = self._call.create(self._number, head + found.itemsize * prod(extents))
         HEAD.pack_into(raw, 0, MAGIC, head, len(extents), kind)
@@ -88,7 +90,7 @@ class Name:
         for number, given in self._inputs:
             if given is value:
                 return self._call.share(self._number, number)
-        if value is self._created:
+        if value is self._created and value is not None:
             return None
         if isinstance(value, bool | int | np.bool_ | np.integer):
             if not -MAX_INT - 1 <= value <= MAX_INT:

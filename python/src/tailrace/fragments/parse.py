@@ -90,7 +90,8 @@ class Parser:
             return tree.Program(self.items(), self.doubtful)
         except TooDeepError as error:
             place = self.expanded.place(error.at)
-            self.problems.error(place, f"nested more than {MAX_DEPTH} levels deep", "SYN", "divide it")
+            what = f"nested more than {MAX_DEPTH} levels deep"
+            self.problems.error(place, what, "SYN", "divide it; each operator of a formula counts, too")
             return tree.Program([], {one.text for one in self.tokens})
 
     def items(self) -> list[tree.Item]:

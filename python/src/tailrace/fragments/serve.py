@@ -14,7 +14,7 @@ from pygls.uris import from_fs_path, to_fs_path
 import tailrace
 from tailrace.console import CommandError
 from tailrace.fragments.check import check_source
-from tailrace.fragments.layout import laid_out
+from tailrace.fragments.layout import formatted
 from tailrace.fragments.lookup import KEYWORDS, Lookup, Occurrence, signature
 from tailrace.fragments.names import PROPERTIES
 from tailrace.fragments.problems import Problem
@@ -34,8 +34,7 @@ class Programs:
 
     def check(self, uri: str, text: str) -> dict[str, list[lsp.Diagnostic]]:
         """Checks a program; returns the messages of each file that has some, or had some before."""
-        path = Path(to_fs_path(uri) or uri)
-        source = SourceFile(str(path), path, text.replace("\r\n", "\n"))
+        source = source_of_text(uri, text)
         found: dict[str, list[lsp.Diagnostic]] = {uri: []}
         found |= {other: [] for other in self.named.get(uri, ())}
         if control := CONTROL.search(source.text):
@@ -49,6 +48,12 @@ class Programs:
                 found.setdefault(target, []).append(message(problem))
         self.named[uri] = set(found)
         return found
+
+
+def source_of_text(uri: str, text: str) -> SourceFile:
+    """The text of a file as an editor has it."""
+    path = Path(to_fs_path(uri) or uri)
+    return SourceFile(str(path), path, text.replace("\r\n", "\n"))
 
 
 def message(problem: Problem) -> lsp.Diagnostic:
@@ -162,10 +167,11 @@ def add_answers(server: LanguageServer, programs: Programs) -> None:
 
     @server.feature(lsp.TEXT_DOCUMENT_FORMATTING)
     def formatting(params: lsp.DocumentFormattingParams) -> list[lsp.TextEdit]:
-        text = server.workspace.get_text_document(params.text_document.uri).source
+        uri = params.text_document.uri
+        text = server.workspace.get_text_document(uri).source
         try:
-            new = laid_out(text)
-        except CommandError:  # a part is not closed, which a message says already
+            new = formatted(source_of_text(uri, text))
+        except CommandError:  # it cannot be read, which a message says already
             return []
         return [lsp.TextEdit(whole(text), new)] if new != text else []
 

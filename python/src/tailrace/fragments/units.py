@@ -128,7 +128,7 @@ def source_unit(
     source: Path, imports: tuple[tuple[tree.Import, Function], ...], forced: Collection[str]
 ) -> Unit:
     """A source of the program, with a check of each import and the functions that call them."""
-    text = f"{HEADER}#include {json.dumps(str(source.resolve()))}\n{PARAMETERS}"
+    text = f"{HEADER}#include {json.dumps(str(source.resolve()), ensure_ascii=False)}\n{PARAMETERS}"
     for item, _ in imports:
         target = f"::{item.function}"
         if item.name in forced:

@@ -2,12 +2,15 @@
 """Puts the message profiler in front of a program."""
 
 import os
+import re
 from pathlib import Path
 
 from tailrace.console import CommandError
 from tailrace.programs import find_library
 
 LIBRARY = "tailrace_messages"
+# The names that the profiler gives its files, and those that it is writing.
+COUNTS = re.compile(r"(rank-\d{5,}|started-\d+-\d{5,})\.json(\.partial)?", re.ASCII)
 
 
 def profiled(directory: Path, program: list[str]) -> list[str]:
@@ -41,7 +44,7 @@ def profiler() -> Path:
 
 
 def clear(directory: Path) -> None:
-    """Removes counts of an earlier program."""
-    for pattern in ("rank-*.json", "started-*.json", "*.partial"):
-        for path in directory.glob(pattern):
+    """Removes counts of an earlier program, and no other file."""
+    for path in directory.glob("*.json*"):
+        if COUNTS.fullmatch(path.name):
             path.unlink()

@@ -251,7 +251,7 @@ def _latency(found) -> list[Table]:
         [what, *(duration_text(numbers[key][one]) for one in ("median", "p99", "max"))]
         for what, key in (
             ("from a request to the value of another rank", "request_latency_s"),
-            ("from the last use to the release", "kept_after_last_use_s"),
+            ("at home after the last use", "kept_after_last_use_s"),
         )
         if numbers[key]
     ]

@@ -2,14 +2,15 @@
 """Finds the revision with which a test became slower."""
 
 from dataclasses import dataclass, field
-from math import log
+from math import ceil, log, log2
 from statistics import median
 
 from tailrace.bench.document import say
-from tailrace.console import EXIT_RUN_FAILED, CommandError
+from tailrace.console import EXIT_OK, CommandError
+from tailrace.revisions.answers import EXIT_CANNOT_JUDGE
 from tailrace.revisions.repository import Revision
 from tailrace.revisions.session import Session
-from tailrace.revisions.verdicts import FASTER, SAME, SLOWER
+from tailrace.revisions.verdicts import FASTER, SAME, SLOWER, UNKNOWN
 
 
 @dataclass
@@ -32,6 +33,7 @@ def bisect(session: Session, good: Revision, bad: Revision) -> Found:
             f"--bisect: {bad.name} is not a descendant of {good.name}. {session.repository.hint()}"
         )
     history = [session.repository.describe(one, one[:10]) for one in ids[:-1]] + [bad]
+    session.planned = 1 + ceil(log2(len(history)))
     session.add([good, bad])
     session.measure([good, bad])
     number = changed_number(session, good, bad)
@@ -39,16 +41,18 @@ def bisect(session: Session, good: Revision, bad: Revision) -> Found:
 
 
 def changed_number(session: Session, good: Revision, bad: Revision) -> str:
+    """The number by which the bad end is slower; raises CommandError, with the exit status, if none is."""
     for end in (good, bad):
         if end.id in session.failed:
-            raise CommandError(f"--bisect: {end.name}: {session.failed[end.id]}", EXIT_RUN_FAILED)
-    slower = [name for name, *_, verdict in session.verdicts([good, bad]) if verdict.kind == SLOWER]
-    if not slower:
-        raise CommandError(
-            f"--bisect: {bad.name} is not slower than {good.name}, or that is undecided. "
-            "Give other ends, or more --time", EXIT_RUN_FAILED,
-        )  # fmt: skip
-    return slower[0]
+            raise CommandError(f"--bisect: {end.name}: {session.failed[end.id]}", EXIT_CANNOT_JUDGE)
+    verdicts = {name: verdict.kind for name, *_, verdict in session.verdicts([good, bad])}
+    slower = [name for name, kind in verdicts.items() if kind == SLOWER]
+    if slower:
+        return slower[0]
+    if UNKNOWN in verdicts.values():
+        text = f"--bisect: whether {bad.name} is slower than {good.name} is undecided. Fix: more --time"
+        raise CommandError(text, EXIT_CANNOT_JUDGE)
+    raise CommandError(f"--bisect: {bad.name} is not slower than {good.name}. Fix: other ends", EXIT_OK)
 
 
 def search(session: Session, good: Revision, history: list[Revision], number: str) -> Found:
@@ -76,8 +80,9 @@ def search(session: Session, good: Revision, history: list[Revision], number: st
 def is_slow(session: Session, good: Revision, revision: Revision, bad: Revision, number: str) -> bool:
     """Whether a revision belongs to the bad end. When verdicts leave it open, the nearer end decides."""
     session.measure([good, revision, bad])
-    to_good = session.compare(good, revision, number, 2).kind
-    to_bad = session.compare(revision, bad, number, 2).kind
+    comparisons = session.comparisons(3)
+    to_good = session.compare(good, revision, number, comparisons).kind
+    to_bad = session.compare(revision, bad, number, comparisons).kind
     say(f"{revision.name}: {to_good} against {good.name}; {bad.name} is {to_bad} against it")
     if to_good in (SAME, FASTER) and to_bad == SLOWER:
         return False

@@ -5,6 +5,7 @@ tree is only read.
 
 import hashlib
 import os
+import re
 import subprocess
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,6 +16,14 @@ from tailrace.revisions.numbers import last_lines
 
 WORK_TREE = "."
 MARK = ".tailrace-built"
+# The words of git's dates; names of months and days may be short. Any other one means now.
+DATE_WORDS = re.compile(
+    "never|now|today|yesterday|noon|midnight|tea|am|pm|ago|last|next|at|of|and|the|to|t|z|utc|gmt|"
+    "second|minute|hour|day|week|month|year|seconds|minutes|hours|days|weeks|months|years|zero|one|"
+    "two|three|four|five|six|seven|eight|nine|ten|jan[a-z]*|feb[a-z]*|mar[a-z]*|apr[a-z]*|may|"
+    "jun[a-z]*|jul[a-z]*|aug[a-z]*|sep[a-z]*|oct[a-z]*|nov[a-z]*|dec[a-z]*|sun[a-z]*|mon[a-z]*|"
+    "tue[a-z]*|wed[a-z]*|thu[a-z]*|fri[a-z]*|sat[a-z]*"
+)
 
 
 @dataclass(frozen=True)
@@ -137,6 +146,14 @@ class Repository:
         for tree in sorted(self.cache.iterdir()) if self.cache.is_dir() else ():
             if (tree / ".git").exists():
                 git(self.path, "worktree", "remove", "--force", str(tree))
+
+
+def check_date(text: str) -> None:
+    """Raises CommandError for what is no date: git takes it for now."""
+    words = re.findall(r"[a-z]+", re.sub(r"(?<=\d)(st|nd|rd|th)\b", "", text.lower()))
+    known = all(DATE_WORDS.fullmatch(word) for word in words)
+    if not known or not (words or re.search(r"\d", text)):
+        raise CommandError(f"--since {text}: is no date. Fix: 2026-11-29, or '2 weeks ago'")
 
 
 def git(directory: Path, *words: str) -> subprocess.CompletedProcess[str]:

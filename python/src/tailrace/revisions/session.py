@@ -49,6 +49,8 @@ class Session:
     name: str = field(default_factory=lambda: uuid.uuid4().hex)
     rounds: int = 0
     interrupted: bool = False
+    planned: int = 0
+    """How many revisions are compared with the first, where it is known before they are chosen."""
     started: float = field(default_factory=time.monotonic)
 
     @property
@@ -144,6 +146,10 @@ class Session:
     def samples(self, revision: Revision, name: str) -> list[float]:
         return list(self.values.get(revision.id, {}).get(name, {}).values())
 
+    def comparisons(self, measured: int) -> int:
+        """Of how many verdicts at once none is to be a false alarm."""
+        return max(1, len(self.numbers()) * (self.planned or measured - 1))
+
     def compare(self, base: Revision, other: Revision, name: str, comparisons: int) -> Verdict:
         a, b = (self.values.get(one.id, {}).get(name, {}) for one in (base, other))
         both = sorted(a.keys() & b.keys())
@@ -152,9 +158,8 @@ class Session:
     def verdicts(self, revisions: list[Revision]) -> Iterator[tuple[str, Revision, Revision, Verdict]]:
         """Of each number, each revision with the first one that could be measured."""
         measured = [one for one in revisions if one.id not in self.failed]
-        names = self.numbers()
-        comparisons = max(1, len(names) * (len(measured) - 1))
-        for name in names:
+        comparisons = self.comparisons(len(measured))
+        for name in self.numbers():
             for other in measured[1:]:
                 yield name, measured[0], other, self.compare(measured[0], other, name, comparisons)
 

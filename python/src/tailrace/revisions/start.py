@@ -6,11 +6,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from tailrace.bench.document import check_writable
-from tailrace.console import EXIT_OK, EXIT_RUN_FAILED, EXIT_STOPPED, CommandError
+from tailrace.console import EXIT_NO, EXIT_STOPPED, CommandError
 from tailrace.revisions.answers import exit_status, print_answer, write_junit, write_markdown
 from tailrace.revisions.bisection import bisect
 from tailrace.revisions.definition import Definition, find_test
-from tailrace.revisions.repository import Repository
+from tailrace.revisions.repository import Repository, check_date
 from tailrace.revisions.session import Budget, Session, session_document
 from tailrace.units import wide_console
 
@@ -40,6 +40,8 @@ def measure_revisions(request: Request) -> int:
         raise CommandError("no test. Give one of revisions.toml, or a command in quotes, then revisions.")
     for option in ("json", "junit", "markdown", "page"):
         check_writable(getattr(request, option), f"--{option}")
+    if request.since:
+        check_date(request.since)
     repository = Repository.at(request.repository)
     test = find_test(request.test, repository.path, request.build, request.numbers)
     return bisected(request, repository, test) if request.ends else compared(request, repository, test)
@@ -62,6 +64,9 @@ def compared(request: Request, repository: Repository, test: Definition) -> int:
 
 def bisected(request: Request, repository: Repository, test: Definition) -> int:
     assert request.ends is not None
+    if request.revisions or request.every != 1 or request.since:
+        more = " ".join(request.revisions) or ("--since" if request.since else "--every")
+        raise CommandError(f"{more}: not with --bisect, which asks what it needs. Fix: leave it out")
     session = Session(repository, test, request.budget)
     ends = repository.revisions(list(request.ends))
     if len(ends) != 2:
@@ -75,7 +80,7 @@ def bisected(request: Request, repository: Repository, test: Definition) -> int:
     console.print(f"{found.number}: slower since {names}; asked {len(found.asked)} revisions", markup=False)
     if session.interrupted:
         return EXIT_STOPPED
-    return EXIT_OK if len(found.suspects) == 1 else EXIT_RUN_FAILED
+    return EXIT_NO
 
 
 def publish(session: Session, request: Request) -> None:

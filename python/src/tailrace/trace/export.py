@@ -16,9 +16,9 @@ from tailrace.trace.read import RankTrace, RunTrace
 CSV_COLUMNS = ("rank", "thread", "kind", "step", "start_s", "end_s", "bytes", "buffers", "memory_bytes")
 
 
-def write_csv(run: RunTrace, path: Path) -> None:
+def write_csv(run: RunTrace, path: Path) -> list[Path]:
     """One line per event, by rank and start, with the counters of the run as further columns. Records of
-    fragments go into a file of their own beside it.
+    fragments go into a file of their own beside it. Returns what was written.
     """
     names = tuple(dict.fromkeys(name for rank in run.ranks for name in rank.counters))
     with path.open("w", newline="", encoding="utf-8") as file:
@@ -42,8 +42,10 @@ def write_csv(run: RunTrace, path: Path) -> None:
                         *counts,
                     )
                 )
-    if any(len(rank.records) for rank in run.ranks):
-        write_records_csv(run, records_path(path))
+    if not any(len(rank.records) for rank in run.ranks):
+        return [path]
+    write_records_csv(run, records_path(path))
+    return [path, records_path(path)]
 
 
 def records_path(path: Path) -> Path:
@@ -51,7 +53,7 @@ def records_path(path: Path) -> Path:
     return path.with_name(f"{path.stem}_fragments{path.suffix}")
 
 
-def write_perfetto(run: RunTrace, path: Path) -> None:
+def write_perfetto(run: RunTrace, path: Path) -> list[Path]:
     """The JSON of the Trace Event Format, which ui.perfetto.dev and chrome://tracing open. Event by event, so
     that a long run needs no more memory than its events.
     """
@@ -62,6 +64,7 @@ def write_perfetto(run: RunTrace, path: Path) -> None:
             file.write(",\n" if number else "\n")
             file.write(json.dumps(event, allow_nan=False))
         file.write("\n]}\n")
+    return [path]
 
 
 def _events(run: RunTrace) -> Iterator[dict[str, Any]]:

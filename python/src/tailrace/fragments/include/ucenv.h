@@ -155,6 +155,9 @@ class OutputDF : public DF {
   void* create(std::size_t bytes) { return tailrace_->create_block(call_, parameter_, bytes); }
   template <class T>
   T* create(std::size_t count) {
+    const auto most = std::numeric_limits<long long>::max() / static_cast<long long>(sizeof(T));
+    if (static_cast<long long>(count) < 0 || static_cast<long long>(count) > most)
+      fail("there is no block of " + std::to_string(static_cast<long long>(count)) + " elements");
     return static_cast<T*>(create(count * sizeof(T)));
   }
   template <class T>
