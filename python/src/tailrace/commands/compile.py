@@ -108,7 +108,7 @@ def target_of(program: Path, graph: Path | None, output: Path | None, check: boo
     if graph is not None and graph.suffix not in (".dot", ".gv", ".svg", ".html"):
         forms = "FILE.html, FILE.svg, FILE.dot or FILE.gv"
         raise CommandError(f"--graph {graph}: no form of a drawing. Fix: {forms}")
-    if graph is None and target.suffix not in (".so", ".json"):
+    if graph is None and not target.is_dir() and target.suffix not in (".so", ".json"):
         raise CommandError(f"-o {target}: no form of a compiled program. Fix: FILE.so or FILE.json")
     if not target.parent.is_dir():
         raise CommandError(f"{option} {target}: there is no directory {target.parent}. Fix: make it")
