@@ -73,7 +73,8 @@ class OutputFile {
   /// Copies the samples that are due at `step`, so that the fields may change afterwards. @local. Waits while
   /// no buffer is free; with the strategy `auto` also for ranks that are a step late. Takes nothing
   /// more once the output has `failed`. Errors (usage): `finish` was called.
-  /// @param step  number of the state that the fields have; ascending, all steps in which samples are due
+  /// @param step  number of the state that the fields have; ascending, all steps in which samples are due.
+  ///     With `auto`, which decides between calls, other steps on all ranks or on none
   /// @param field  finds the values of a quantity on this rank; called during the call only
   void sample(StepIndex step, const FieldLookup& field);
 

@@ -12,7 +12,7 @@ namespace tailrace::molecules {
 
 namespace {
 
-/// Numbers in a row, with how many there are of a kind before them.
+/// Numbers in a row, of which a digest is made.
 class ModelNumbers {
  public:
   template <class... T>
